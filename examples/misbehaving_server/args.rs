@@ -1,0 +1,111 @@
+//! The command line.
+
+use std::net::SocketAddr;
+
+pub(crate) const HELP: &str = "\
+misbehaving_server: an MCP server whose tools end in every way that a call can end
+
+  --http ADDR                      serve /mcp on this address (default: stdio); port 0 takes a free
+                                   one, and the log line \"listening\" says which
+  --mode stateful|stateless|json   how HTTP sessions and answers work (default: stateful)
+  --layers none|typed              without or with tower-outcome (default: typed)
+  --panic-hook                     log where a panic happened, with a backtrace
+  --help                           print this on stderr
+
+Log lines are JSON on stderr; RUST_LOG sets their filter (default: info).
+";
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Args {
+    /// Where to listen for HTTP; `None` is stdio.
+    pub(crate) http: Option<SocketAddr>,
+    pub(crate) mode: Mode,
+    pub(crate) layers: Layers,
+    pub(crate) panic_hook: bool,
+    pub(crate) help: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Sessions; answers as SSE.
+    Stateful,
+    /// No sessions; answers as SSE.
+    Stateless,
+    /// No sessions; answers as JSON.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layers {
+    None,
+    Typed,
+}
+
+const MODES: &[(&str, Mode)] =
+    &[("stateful", Mode::Stateful), ("stateless", Mode::Stateless), ("json", Mode::Json)];
+const LAYERS: &[(&str, Layers)] = &[("none", Layers::None), ("typed", Layers::Typed)];
+
+impl Args {
+    /// Reads the arguments after the program's name. An error is a sentence that says which flag,
+    /// which value, and what to write instead.
+    pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, String> {
+        let mut args = Self {
+            http: None,
+            mode: Mode::Stateful,
+            layers: Layers::Typed,
+            panic_hook: false,
+            help: false,
+        };
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            let (flag, inline) = split(&word);
+            let mut value = || inline.clone().or_else(|| words.next());
+            match flag {
+                "--http" => args.http = Some(address(value())?),
+                "--mode" => args.mode = one_of("--mode", MODES, value())?,
+                "--layers" => args.layers = one_of("--layers", LAYERS, value())?,
+                "--panic-hook" => args.panic_hook = without_value(flag, inline)?,
+                "--help" | "-h" => args.help = without_value(flag, inline)?,
+                _ => {
+                    return Err(format!(
+                        "unknown argument '{flag}'; write one of --http, --mode, --layers, \
+                         --panic-hook, --help"
+                    ));
+                }
+            }
+        }
+        Ok(args)
+    }
+}
+
+/// `--flag=value` in its two parts.
+fn split(word: &str) -> (&str, Option<String>) {
+    match word.split_once('=') {
+        Some((flag, value)) if flag.starts_with("--") => (flag, Some(value.to_owned())),
+        _ => (word, None),
+    }
+}
+
+fn address(value: Option<String>) -> Result<SocketAddr, String> {
+    const FIX: &str = "write IP:PORT, such as 127.0.0.1:8080, or 127.0.0.1:0 for any free port";
+    let value = value.ok_or_else(|| format!("--http needs an address; {FIX}"))?;
+    value.parse().map_err(|_| format!("--http: '{value}' is not an address; {FIX}"))
+}
+
+fn one_of<T: Copy>(flag: &str, known: &[(&str, T)], value: Option<String>) -> Result<T, String> {
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let fix = format!("write one of {}", names.join(", "));
+    let value = value.ok_or_else(|| format!("{flag} needs a value; {fix}"))?;
+    known
+        .iter()
+        .find(|(name, _)| *name == value)
+        .map(|(_, known)| *known)
+        .ok_or_else(|| format!("{flag}: '{value}' is not known; {fix}"))
+}
+
+fn without_value(flag: &str, inline: Option<String>) -> Result<bool, String> {
+    match inline {
+        None => Ok(true),
+        Some(value) => Err(format!("{flag}: takes no value, found '{value}'; write {flag} alone")),
+    }
+}

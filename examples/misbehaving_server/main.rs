@@ -1,0 +1,77 @@
+//! An MCP server whose tools end in every way that a call can end, on demand.
+//!
+//! The bench on which this crate is tried by hand and from outside:
+//!
+//! ```text
+//! cargo run --example misbehaving_server -- --http 127.0.0.1:8080 --mode stateful
+//! cargo run --example misbehaving_server -- --layers none      # what happens without this crate
+//! ```
+//!
+//! Nothing but protocol goes to stdout; log lines are JSON on stderr.
+#![allow(
+    clippy::panic,
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "misbehaving is its job"
+)]
+
+mod args;
+mod server;
+mod transport;
+
+use std::process::ExitCode;
+
+use args::{Args, Layers};
+use server::Misbehaving;
+use tracing_subscriber::EnvFilter;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match Args::parse(std::env::args().skip(1)) {
+        Ok(args) if args.help => eprint!("{}", args::HELP),
+        Ok(args) => {
+            start_log(&args);
+            if let Err(error) = serve(args).await {
+                return refuse(&error);
+            }
+        }
+        Err(error) => return refuse(&error),
+    }
+    ExitCode::SUCCESS
+}
+
+fn refuse(error: &str) -> ExitCode {
+    eprintln!("misbehaving_server: {error}");
+    ExitCode::from(2)
+}
+
+fn start_log(args: &Args) {
+    let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    // With port 0 nobody could find the server without the line that names the port.
+    if args.http.is_some_and(|address| address.port() == 0) {
+        filter = filter.add_directive("misbehaving_server=info".parse().expect("a directive"));
+    }
+    tracing_subscriber::fmt()
+        .json()
+        .with_ansi(false)
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    if args.panic_hook {
+        tower_outcome::install_panic_hook();
+    }
+}
+
+async fn serve(args: Args) -> Result<(), String> {
+    let server = Misbehaving::new();
+    match (args.layers, args.http) {
+        (Layers::None, None) => transport::stdio(server).await,
+        (Layers::Typed, None) => transport::stdio(server::layered(server)).await,
+        (Layers::None, Some(address)) => transport::http(server, address, args.mode).await?,
+        (Layers::Typed, Some(address)) => {
+            transport::http(server::layered(server), address, args.mode).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! How a protocol library's types teach the layers what they carry.
+//!
+//! The layers know no protocol library. A binding implements [`McpRequest`] and [`McpReply`] for
+//! the request and the answer of a tower service, and every layer of this crate works on it. The
+//! rmcp binding uses nothing else.
+
+#[cfg(feature = "rmcp")]
+pub mod rmcp;
+
+use std::{
+    borrow::Cow,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use serde_json::{Map, Value};
+
+use crate::{
+    call::{Call, Kind, Origin, RequestId},
+    outcome::Reason,
+    tool_error::Rendering,
+};
+
+/// A request as the layers see it.
+pub trait McpRequest {
+    /// What a service answers it with.
+    type Reply: McpReply;
+    /// How the layers learn that nobody waits for the answer any more; [`NeverGone`] where the
+    /// protocol library cannot tell.
+    type Gone: Gone;
+
+    /// What sort of message it is.
+    fn kind(&self) -> Kind;
+
+    /// The JSON-RPC method.
+    fn method(&self) -> Cow<'static, str>;
+
+    /// The name of the tool that is called, on tool calls.
+    fn tool(&self) -> Option<&str>;
+
+    /// The JSON-RPC id, on requests.
+    fn id(&self) -> Option<RequestId>;
+
+    /// Where it came from. Asked once a call, and only where somebody listens.
+    fn origin(&self) -> Origin;
+
+    /// The call that layers further out have begun for this request, if there is one in reach.
+    /// The layers check that it [matches](Call::matches).
+    fn call(&self) -> Option<Call>;
+
+    /// Hands the call on to the layers further in, and to the handler, which has to run
+    /// [in its scope](Call::scope).
+    fn set_call(&mut self, call: Call);
+
+    /// Watches whether somebody still waits for the answer.
+    fn gone(&self) -> Self::Gone;
+}
+
+/// An answer as the layers see it.
+pub trait McpReply: Sized {
+    /// What the answer says.
+    fn answer(&self) -> Answer<'_>;
+
+    /// The answer that a failure is told with: an `isError` result with the record in `_meta` for
+    /// a [tool call](Kind::ToolCall), a JSON-RPC error with the record in `data` for anything else
+    /// that has an id, and nothing for a notification.
+    fn failure(kind: Kind, rendering: Rendering) -> Self;
+}
+
+/// What an answer says.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Answer<'a> {
+    /// A result of any kind but those below.
+    Result(ResultView<'a>),
+    /// A task was created.
+    Deferred {
+        /// The task's id.
+        task_id: Option<&'a str>,
+    },
+    /// The server asks for input.
+    InputRequired,
+    /// A JSON-RPC error.
+    Error(ErrorView<'a>),
+    /// The message was a notification and has been handled.
+    Nothing,
+}
+
+/// A result, as far as it matters for its verdict.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ResultView<'a> {
+    /// The `isError` flag of a tool's result.
+    pub is_error: bool,
+    /// Its `_meta`.
+    pub meta: Option<&'a Map<String, Value>>,
+    /// Its first text block.
+    pub text: Option<&'a str>,
+    /// Its `structuredContent`.
+    pub structured: Option<&'a Value>,
+}
+
+/// A JSON-RPC error.
+#[derive(Clone, Copy, Debug)]
+pub struct ErrorView<'a> {
+    /// Its code.
+    pub code: i64,
+    /// Its message.
+    pub message: &'a str,
+    /// Its data.
+    pub data: Option<&'a Value>,
+}
+
+/// Watches whether somebody still waits for an answer.
+pub trait Gone {
+    /// Whether the protocol library has told the handler to stop, for whatever reason. An answer
+    /// that comes now may still be wanted or not: [`poll_gone`](Self::poll_gone) tells.
+    fn fired(&self) -> bool;
+
+    /// Resolves once it is known that nobody waits, or why the handler was told to stop. Polled
+    /// after each pending poll of the handler and, where it has [fired](Self::fired), before its
+    /// answer is judged; `answered` says so. After [`WhoLeft::StillServed`] it
+    /// is polled on.
+    fn poll_gone(self: Pin<&mut Self>, cx: &mut Context<'_>, answered: bool) -> Poll<WhoLeft>;
+}
+
+/// Why nobody waits for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhoLeft {
+    /// The client asked for the call to stop.
+    Cancelled,
+    /// The client is gone.
+    Gone(Option<Reason>),
+    /// Nobody left: an answer that comes is delivered.
+    StillServed,
+}
+
+/// For requests whose protocol library cannot tell whether somebody still waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NeverGone;
+
+impl Gone for NeverGone {
+    fn fired(&self) -> bool {
+        false
+    }
+
+    fn poll_gone(self: Pin<&mut Self>, _: &mut Context<'_>, _: bool) -> Poll<WhoLeft> {
+        Poll::Pending
+    }
+}
+
+/// The call of a request: the one that a layer further out has begun, or a new one.
+pub(crate) fn call_of<R: McpRequest>(request: &mut R) -> Call {
+    let known = request.call().filter(|call| {
+        call.matches(request.kind(), &request.method(), request.tool(), request.id().as_ref())
+    });
+    match known {
+        Some(call) => call,
+        None => {
+            let call = Call::begin(request.kind(), request.method(), request.tool(), request.id());
+            request.set_call(call.clone());
+            call
+        }
+    }
+}

@@ -1,0 +1,337 @@
+use std::{borrow::Cow, sync::Arc};
+
+use rmcp::{
+    RoleServer,
+    model::{
+        CallToolRequestMethod, CallToolRequestParams, ClientNotification, ClientRequest,
+        ConstString as _, InitializeRequestParams, JsonObject, MetaObject, NumberOrString,
+        ProtocolVersion,
+    },
+    service::{NotificationContext, RequestContext, SubscriptionContext},
+};
+
+use super::{ClientGone, RmcpReply, gone::Connection};
+use crate::{
+    binding::McpRequest,
+    call::{Call, Client, Kind, Origin, RequestId, Session, TraceContext},
+};
+
+const META_PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const META_CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// See <https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management>.
+const SESSION_HEADER: &str = "mcp-session-id";
+
+/// A message for a handler, on its way through the layers.
+#[derive(Debug)]
+pub struct RmcpRequest {
+    pub(super) message: Message,
+    pub(super) call: Option<Call>,
+    /// What the client said of itself at `initialize`, shared with rmcp.
+    pub(super) peer: Option<Arc<InitializeRequestParams>>,
+    pub(super) connection: Arc<Connection>,
+}
+
+/// Tool calls are moved from layer to layer by value; everything else is rarer and larger, and
+/// behind a box.
+#[derive(Debug)]
+pub(super) enum Message {
+    CallTool(CallToolRequestParams, RequestContext<RoleServer>),
+    Request(Box<ClientRequest>, RequestContext<RoleServer>),
+    Listen(Box<ClientRequest>, Box<SubscriptionContext>),
+    Notification(Box<(ClientNotification, NotificationContext<RoleServer>)>),
+}
+
+impl RmcpRequest {
+    /// A request outside of any connection, for calling a stack of layers directly.
+    #[must_use]
+    pub fn new(request: ClientRequest, context: RequestContext<RoleServer>) -> Self {
+        Self::of_request(request, context, Arc::new(Connection::new(None)))
+    }
+
+    pub(super) fn of_request(
+        request: ClientRequest,
+        context: RequestContext<RoleServer>,
+        connection: Arc<Connection>,
+    ) -> Self {
+        let peer = context.peer.peer_info();
+        let message = match request {
+            ClientRequest::CallToolRequest(request) => Message::CallTool(request.params, context),
+            request => Message::Request(Box::new(request), context),
+        };
+        Self { message, call: None, peer, connection }
+    }
+
+    pub(super) fn of_tool_call(
+        params: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+        connection: Arc<Connection>,
+    ) -> Self {
+        let peer = context.peer.peer_info();
+        Self { message: Message::CallTool(params, context), call: None, peer, connection }
+    }
+
+    pub(super) fn of_listen(
+        request: ClientRequest,
+        subscription: SubscriptionContext,
+        connection: Arc<Connection>,
+    ) -> Self {
+        let peer = subscription.request_context().peer.peer_info();
+        let message = Message::Listen(Box::new(request), Box::new(subscription));
+        Self { message, call: None, peer, connection }
+    }
+
+    pub(super) fn of_notification(
+        notification: ClientNotification,
+        context: NotificationContext<RoleServer>,
+        connection: Arc<Connection>,
+    ) -> Self {
+        let peer = context.peer.peer_info();
+        let message = Message::Notification(Box::new((notification, context)));
+        Self { message, call: None, peer, connection }
+    }
+
+    /// The parameters of a tool call.
+    #[must_use]
+    pub fn tool_call(&self) -> Option<&CallToolRequestParams> {
+        match &self.message {
+            Message::CallTool(params, _) => Some(params),
+            _ => None,
+        }
+    }
+
+    /// The parameters of a tool call, to change them.
+    pub fn tool_call_mut(&mut self) -> Option<&mut CallToolRequestParams> {
+        match &mut self.message {
+            Message::CallTool(params, _) => Some(params),
+            _ => None,
+        }
+    }
+
+    /// The arguments of a tool call.
+    #[must_use]
+    pub fn arguments(&self) -> Option<&JsonObject> {
+        self.tool_call().and_then(|params| params.arguments.as_ref())
+    }
+
+    /// Any other request.
+    #[must_use]
+    pub fn request(&self) -> Option<&ClientRequest> {
+        match &self.message {
+            Message::Request(request, _) | Message::Listen(request, _) => Some(request),
+            _ => None,
+        }
+    }
+
+    /// A notification.
+    #[must_use]
+    pub fn notification(&self) -> Option<&ClientNotification> {
+        match &self.message {
+            Message::Notification(notification) => Some(&notification.0),
+            _ => None,
+        }
+    }
+
+    /// The context of a request.
+    #[must_use]
+    pub fn context(&self) -> Option<&RequestContext<RoleServer>> {
+        match &self.message {
+            Message::CallTool(_, context) | Message::Request(_, context) => Some(context),
+            Message::Listen(_, subscription) => Some(subscription.request_context()),
+            Message::Notification(_) => None,
+        }
+    }
+
+    /// The context of a request, to change it; not that of a subscription, which rmcp keeps.
+    pub fn context_mut(&mut self) -> Option<&mut RequestContext<RoleServer>> {
+        match &mut self.message {
+            Message::CallTool(_, context) | Message::Request(_, context) => Some(context),
+            Message::Listen(..) | Message::Notification(_) => None,
+        }
+    }
+
+    /// The HTTP request that carried the message, where one did.
+    #[must_use]
+    pub fn http(&self) -> Option<&http::request::Parts> {
+        match &self.message {
+            Message::Notification(notification) => notification.1.extensions.get(),
+            _ => self.context()?.extensions.get(),
+        }
+    }
+
+    fn meta(&self) -> Option<&MetaObject> {
+        match &self.message {
+            Message::Notification(notification) => Some(&notification.1.meta.0),
+            _ => Some(&self.context()?.meta.0),
+        }
+    }
+
+    /// The revision that the request is under: its own word first, then the session's.
+    pub(super) fn protocol_version(&self) -> Option<Cow<'static, str>> {
+        let own = self.meta().and_then(|meta| meta.0.get(META_PROTOCOL_VERSION)?.as_str());
+        let version = match own {
+            Some(version) => version,
+            None => self.peer.as_deref()?.protocol_version.as_str(),
+        };
+        // Nearly always one that rmcp knows: no copy.
+        let known = ProtocolVersion::KNOWN_VERSIONS.iter().find(|known| known.as_str() == version);
+        Some(known.map_or_else(|| version.to_owned().into(), |known| known.as_str().into()))
+    }
+
+    /// Whether the request is under 2026-07-28 or later. Revisions are dates, which compare as text.
+    pub(super) fn is_2026_07_28_or_later(&self) -> bool {
+        let own = self.meta().and_then(|meta| meta.0.get(META_PROTOCOL_VERSION)?.as_str());
+        own.or_else(|| Some(self.peer.as_deref()?.protocol_version.as_str()))
+            .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
+    }
+
+    fn client(&self) -> Option<Arc<dyn Client>> {
+        if let Some(info) = self.meta().and_then(|meta| meta.0.get(META_CLIENT_INFO)) {
+            let text = |key| info.get(key)?.as_str().map(|text| crate::text::cut(text, 128).into());
+            return Some(Arc::new(InlineClient { name: text("name"), version: text("version") }));
+        }
+        if let Some(ClientRequest::InitializeRequest(request)) = self.request() {
+            return Some(Arc::new(request.params.clone()));
+        }
+        // Without a session rmcp makes up who the client is.
+        let has_session = self.http().is_none_or(|http| http.headers.contains_key(SESSION_HEADER));
+        self.peer.clone().filter(|_| has_session).map(|peer| peer as Arc<dyn Client>)
+    }
+}
+
+impl McpRequest for RmcpRequest {
+    type Reply = RmcpReply;
+    type Gone = ClientGone;
+
+    fn kind(&self) -> Kind {
+        match &self.message {
+            Message::CallTool(..) => Kind::ToolCall,
+            // rmcp hands a `tools/call` that it cannot read on as a custom request.
+            Message::Request(request, _) | Message::Listen(request, _) => match &**request {
+                ClientRequest::CustomRequest(request)
+                    if request.method == CallToolRequestMethod::VALUE =>
+                {
+                    Kind::MalformedToolCall
+                }
+                _ => Kind::Request,
+            },
+            Message::Notification(_) => Kind::Notification,
+        }
+    }
+
+    fn method(&self) -> Cow<'static, str> {
+        match &self.message {
+            Message::CallTool(..) => CallToolRequestMethod::VALUE.into(),
+            Message::Request(request, _) | Message::Listen(request, _) => match &**request {
+                ClientRequest::CustomRequest(request) => {
+                    crate::text::cut(&request.method, crate::text::NAME_CHARS).into_owned().into()
+                }
+                request => request.method().to_owned().into(),
+            },
+            Message::Notification(notification) => match &notification.0 {
+                ClientNotification::CancelledNotification(_) => "notifications/cancelled".into(),
+                ClientNotification::ProgressNotification(_) => "notifications/progress".into(),
+                ClientNotification::InitializedNotification(_) => {
+                    "notifications/initialized".into()
+                }
+                ClientNotification::RootsListChangedNotification(_) => {
+                    "notifications/roots/list_changed".into()
+                }
+                ClientNotification::CustomNotification(notification) => {
+                    crate::text::cut(&notification.method, crate::text::NAME_CHARS)
+                        .into_owned()
+                        .into()
+                }
+                _ => "notifications".into(),
+            },
+        }
+    }
+
+    fn tool(&self) -> Option<&str> {
+        match &self.message {
+            Message::CallTool(params, _) => Some(&params.name),
+            Message::Request(request, _) => match &**request {
+                ClientRequest::CustomRequest(request)
+                    if request.method == CallToolRequestMethod::VALUE =>
+                {
+                    request.params.as_ref()?.get("name")?.as_str()
+                }
+                _ => None,
+            },
+            Message::Listen(..) | Message::Notification(_) => None,
+        }
+    }
+
+    fn id(&self) -> Option<RequestId> {
+        Some(match &self.context()?.id {
+            NumberOrString::Number(number) => RequestId::Number(*number),
+            NumberOrString::String(text) => RequestId::String(Arc::clone(text)),
+        })
+    }
+
+    fn origin(&self) -> Origin {
+        let http = self.http();
+        let session = match http {
+            Some(http) => {
+                http.headers.get(SESSION_HEADER).map(|id| Session::from_id(id.as_bytes()))
+            }
+            None => Some(self.connection.session),
+        };
+        let trace = self
+            .meta()
+            .and_then(MetaObject::get_traceparent)
+            .or_else(|| http?.headers.get("traceparent")?.to_str().ok())
+            .and_then(TraceContext::parse);
+        Origin {
+            client: self.client(),
+            protocol_version: self.protocol_version(),
+            transport: http.map(|_| "http".into()).or_else(|| self.connection.transport.clone()),
+            session,
+            trace,
+            ..Origin::default()
+        }
+    }
+
+    fn call(&self) -> Option<Call> {
+        // A layer further out in this stack; a wrapper round this one; a layer round rmcp's HTTP
+        // service, which leaves it in the HTTP request's extensions.
+        self.call
+            .clone()
+            .or_else(Call::current)
+            .or_else(|| self.http().and_then(|http| http.extensions.get::<Call>()).cloned())
+    }
+
+    fn set_call(&mut self, call: Call) {
+        self.call = Some(call);
+    }
+
+    fn gone(&self) -> ClientGone {
+        ClientGone::new(self)
+    }
+}
+
+impl Client for InitializeRequestParams {
+    fn name(&self) -> Option<&str> {
+        Some(&self.client_info.name)
+    }
+
+    fn version(&self) -> Option<&str> {
+        Some(&self.client_info.version)
+    }
+}
+
+/// A client that describes itself with each request, as from 2026-07-28 on.
+#[derive(Debug)]
+struct InlineClient {
+    name: Option<Box<str>>,
+    version: Option<Box<str>>,
+}
+
+impl Client for InlineClient {
+    fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    fn version(&self) -> Option<&str> {
+        self.version.as_deref()
+    }
+}

@@ -1,0 +1,161 @@
+//! What was decided about a call.
+
+use crate::{
+    call::{Cause, Failure},
+    outcome::{Actor, Code, Declared, Level, Outcome, Reason, Retryable},
+};
+
+/// How a call ended, as one of the layers saw it.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    pub(super) outcome: Outcome,
+    pub(super) failure: Option<Box<Failure>>,
+    pub(super) reason: Option<Reason>,
+    pub(super) task_id: Option<Box<str>>,
+}
+
+impl Verdict {
+    fn plain(outcome: Outcome) -> Self {
+        Self { outcome, failure: None, reason: None, task_id: None }
+    }
+
+    /// The result fits the contract.
+    #[must_use]
+    pub fn completed() -> Self {
+        Self::plain(Outcome::Completed)
+    }
+
+    /// The server asked for input.
+    #[must_use]
+    pub fn input_required() -> Self {
+        Self::plain(Outcome::InputRequired)
+    }
+
+    /// The call goes on as the task with this id.
+    #[must_use]
+    pub fn deferred(task_id: Option<&str>) -> Self {
+        Self { task_id: task_id.map(Into::into), ..Self::plain(Outcome::Deferred) }
+    }
+
+    /// The client asked for the call to stop.
+    #[must_use]
+    pub fn cancelled() -> Self {
+        Self { reason: Some(Reason::ClientCancelled), ..Self::plain(Outcome::Cancelled) }
+    }
+
+    /// The client left.
+    #[must_use]
+    pub fn abandoned(reason: Option<Reason>) -> Self {
+        Self { reason, ..Self::plain(Outcome::Abandoned) }
+    }
+
+    /// A failure that says what it means.
+    #[must_use]
+    pub fn declared(outcome: Declared, failure: Failure) -> Self {
+        Self { failure: Some(Box::new(failure)), ..Self::plain(outcome.into()) }
+    }
+
+    /// A fault that nobody declared: a panic, an unknown error, a timeout.
+    #[must_use]
+    pub fn fault(code: Code, actor: Actor, cause: Option<Cause>) -> Self {
+        let failure = Failure {
+            code,
+            actor: Some(actor),
+            level: actor.default_level(),
+            retryable: Some(actor.retryable()),
+            error: None,
+            reference: None,
+            cause,
+        };
+        Self::declared(Declared::Fault, failure)
+    }
+
+    /// A JSON-RPC error that tells the client what is wrong with its request.
+    #[must_use]
+    pub fn protocol_error(code: Code, error: Option<String>) -> Self {
+        let actor = Actor::Model;
+        let failure = Failure {
+            code,
+            actor: Some(actor),
+            level: actor.default_level(),
+            retryable: Some(Retryable::WithDifferentArguments),
+            error,
+            reference: None,
+            cause: None,
+        };
+        Self { failure: Some(Box::new(failure)), ..Self::plain(Outcome::ProtocolError) }
+    }
+
+    /// A failure whose author did not say what it means.
+    #[must_use]
+    pub fn undeclared(error: Option<String>) -> Self {
+        let failure = Failure {
+            code: Code::UNDECLARED_ERROR,
+            actor: None,
+            level: Level::Error,
+            retryable: None,
+            error,
+            reference: None,
+            cause: None,
+        };
+        Self { failure: Some(Box::new(failure)), ..Self::plain(Outcome::Undeclared) }
+    }
+
+    /// The same, with `error` as what the client was told.
+    #[must_use]
+    pub fn with_error(mut self, error: impl Into<String>) -> Self {
+        if let Some(failure) = &mut self.failure {
+            failure.error = Some(error.into());
+        }
+        self
+    }
+
+    /// The same, with `cause` as what the client was not told.
+    #[must_use]
+    pub fn with_cause(mut self, cause: Cause) -> Self {
+        if let Some(failure) = &mut self.failure {
+            failure.cause = Some(cause);
+        }
+        self
+    }
+
+    /// The same at another level. Ends that are no failures have theirs by their event.
+    #[must_use]
+    pub fn with_level(mut self, level: Level) -> Self {
+        if let Some(failure) = &mut self.failure {
+            failure.level = level;
+        }
+        self
+    }
+
+    /// What sort of end it is.
+    #[must_use]
+    pub const fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// Why it failed, if it did.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_deref()
+    }
+
+    /// Whether `later`, seen further out, is what the client really got: an answer that looked
+    /// like an end can still be replaced by a failure on its way.
+    pub(super) fn is_overruled_by(&self, later: &Self) -> bool {
+        later.outcome.is_failure()
+            && matches!(
+                self.outcome,
+                Outcome::Completed | Outcome::Deferred | Outcome::InputRequired
+            )
+    }
+
+    /// Takes over what `later`, the same failure seen further out, knows more about it.
+    pub(super) fn complete_with(&mut self, later: Self) {
+        if let (Some(own), Some(later)) = (&mut self.failure, later.failure) {
+            own.error = own.error.take().or(later.error);
+            own.cause = own.cause.take().or(later.cause);
+            own.reference = own.reference.take().or(later.reference);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! What an answer means.
+//!
+//! [`ClassifyLayer`] says which rules apply to the answers that pass it. The rules of the protocol
+//! itself need no configuration and hold without it: see [`judge`].
+
+mod layer;
+mod service;
+mod table;
+
+pub(crate) use self::table::{fault, judge};
+pub use self::{
+    layer::ClassifyLayer,
+    service::{Classify, ClassifyFuture},
+};

@@ -1,0 +1,86 @@
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use crate::{
+    binding::{self, McpReply, McpRequest},
+    call::Seat,
+    classify::judge,
+    macros::accessors,
+    policy::Policy,
+};
+
+/// The service of [`ClassifyLayer`](crate::ClassifyLayer).
+#[derive(Clone, Debug)]
+pub struct Classify<S> {
+    inner: S,
+    policy: Option<Arc<Policy>>,
+}
+
+impl<S> Classify<S> {
+    pub(super) fn new(inner: S, policy: Option<Arc<Policy>>) -> Self {
+        Self { inner, policy }
+    }
+
+    accessors!();
+}
+
+impl<R, S> Service<R> for Classify<S>
+where
+    R: McpRequest,
+    S: Service<R, Response = R::Reply>,
+{
+    type Response = R::Reply;
+    type Error = S::Error;
+    type Future = ClassifyFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: R) -> Self::Future {
+        let call = binding::call_of(&mut request);
+        if let Some(policy) = &self.policy {
+            call.set_policy(policy);
+        }
+        let seat = call.sit();
+        ClassifyFuture { inner: self.inner.call(request), seat: Some(seat) }
+    }
+}
+
+pin_project! {
+    /// The future of [`Classify`].
+    #[derive(Debug)]
+    pub struct ClassifyFuture<F> {
+        #[pin]
+        inner: F,
+        seat: Option<Seat>,
+    }
+}
+
+impl<F, Reply, E> Future for ClassifyFuture<F>
+where
+    F: Future<Output = Result<Reply, E>>,
+    Reply: McpReply,
+{
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let answer = ready!(this.inner.poll(cx));
+        if let (Some(seat), Ok(reply)) = (this.seat.take(), &answer) {
+            let verdict = judge(seat.call(), &reply.answer()).verdict;
+            // An end that is no failure is for the layers further out to decide.
+            if verdict.failure().is_some() {
+                seat.call().decide(verdict);
+            }
+        }
+        Poll::Ready(answer)
+    }
+}

@@ -1,0 +1,341 @@
+//! The one table that says what every kind of end is called.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::{
+    binding::{Answer, ErrorView, ResultView},
+    call::{Call, Cause, Failure, Kind, Verdict},
+    outcome::{Actor, Code, Declared, Retryable},
+    policy::Policy,
+    text,
+    tool_error::Declaration,
+};
+
+/// How arguments that do not fit a tool's input schema begin in rmcp's `isError` form
+/// (`handler/server/router/tool.rs` of rmcp 3.11).
+const RMCP_BAD_ARGUMENTS: &str = "failed to deserialize parameters:";
+/// Bytes of an answer's text that are kept until it is redacted and cut.
+const ERROR_BYTES: usize = 16 * text::ERROR_CHARS;
+
+/// What an answer means, and whether it may go out as it is.
+pub(crate) struct Judgement {
+    pub(crate) verdict: Verdict,
+    /// Its text is not for the client: containment puts the fixed text in its place.
+    pub(crate) withhold: bool,
+}
+
+impl From<Verdict> for Judgement {
+    fn from(verdict: Verdict) -> Self {
+        Self { verdict, withhold: false }
+    }
+}
+
+/// What `answer` means for `call`.
+///
+/// The order of precedence: a valid record; then "not a tool call"; then an unknown tool; then
+/// the flag or the code.
+pub(crate) fn judge(call: &Call, answer: &Answer<'_>) -> Judgement {
+    match answer {
+        Answer::Result(result) => match result.meta.and_then(|meta| meta.get(Declaration::KEY)) {
+            None if !result.is_error => Verdict::completed().into(),
+            record => judge_failed_result(call, result, record),
+        },
+        Answer::Deferred { task_id } => Verdict::deferred(*task_id).into(),
+        Answer::InputRequired => Verdict::input_required().into(),
+        Answer::Nothing => Verdict::completed().into(),
+        Answer::Error(error) => judge_error(call, error),
+    }
+}
+
+fn judge_failed_result(call: &Call, result: &ResultView<'_>, record: Option<&Value>) -> Judgement {
+    let policy = call.policy();
+    let text = result.text.map(bounded);
+    if let Some(declaration) = record.and_then(Declaration::from_value) {
+        return declared(&declaration, text, &policy).into();
+    }
+    // A record that is none declares nothing: without the flag, this is a success.
+    if !result.is_error {
+        return Verdict::completed().into();
+    }
+    if let Some(text) = result.text {
+        if text.starts_with(RMCP_BAD_ARGUMENTS) {
+            return rejected(Code::INVALID_ARGUMENTS, text, &policy).into();
+        }
+        if call.tool().is_some_and(|tool| is_unknown_tool_text(text, tool)) {
+            return protocol_error(Code::UNKNOWN_TOOL, text, &policy).into();
+        }
+    }
+    let verdict = undeclared(text, &policy);
+    if policy.masks_undeclared() {
+        let hidden = Cause::new("is_error", bounded(result.text.unwrap_or_default()));
+        return Judgement { verdict: verdict.with_cause(hidden), withhold: true };
+    }
+    verdict.into()
+}
+
+fn judge_error(call: &Call, error: &ErrorView<'_>) -> Judgement {
+    let policy = call.policy();
+    let record = error.data.and_then(Value::as_object).and_then(|data| data.get(Declaration::KEY));
+    if let Some(declaration) = record.and_then(Declaration::from_value) {
+        return declared(&declaration, Some(bounded(error.message)), &policy).into();
+    }
+    // URLElicitationRequired: an answer that asks for input, in an error's clothes.
+    if error.code == -32042 {
+        return Verdict::input_required().into();
+    }
+    let Some(code) = code_of_protocol_error(error.code) else {
+        return judge_unlisted_error(error, &policy);
+    };
+    let code = match call.kind() {
+        Kind::MalformedToolCall => Code::INVALID_PARAMS,
+        Kind::ToolCall
+            if matches!(error.code, -32601 | -32602)
+                && call.tool().is_some_and(|tool| is_unknown_tool_text(error.message, tool)) =>
+        {
+            Code::UNKNOWN_TOOL
+        }
+        _ => code,
+    };
+    protocol_error(code, error.message, &policy).into()
+}
+
+fn judge_unlisted_error(error: &ErrorView<'_>, policy: &Policy) -> Judgement {
+    if error.code != -32603 && !(-32099..=-32000).contains(&error.code) {
+        return undeclared(Some(bounded(error.message)), policy).into();
+    }
+    // What an SDK says of its own troubles, or an author of a dependency's: not for the client.
+    let mut hidden = bounded(error.message);
+    if let Some(data) = error.data {
+        hidden.push(' ');
+        hidden.push_str(&text::cut_bytes(&data.to_string(), text::CAUSE_BYTES));
+    }
+    let cause = Cause::new(format!("jsonrpc_error {}", error.code), hidden);
+    let verdict = fault(Code::INTERNAL_ERROR, Actor::Operator, Some(cause), policy);
+    Judgement { verdict, withhold: true }
+}
+
+/// The errors by which a server tells a client what is wrong with its request. They go out
+/// unchanged: clients and their authors act on them.
+fn code_of_protocol_error(code: i64) -> Option<Code> {
+    Some(match code {
+        -32700 => Code::PARSE_ERROR,
+        -32600 => Code::INVALID_REQUEST,
+        -32601 => Code::METHOD_NOT_FOUND,
+        -32602 => Code::INVALID_PARAMS,
+        -32002 => Code::RESOURCE_NOT_FOUND,
+        -32020 => Code::HEADER_MISMATCH,
+        -32021 => Code::MISSING_CAPABILITY,
+        -32022 => Code::UNSUPPORTED_VERSION,
+        _ => return None,
+    })
+}
+
+/// Whether `text` is how an SDK says that it has no such tool: rmcp's `tool not found`, the Python
+/// SDK's `Unknown tool: x`, the TypeScript SDK's `Tool x not found`, with or without its
+/// `MCP error -32602: `. The whole text has to be that, so that no tool's own words are taken for
+/// it.
+fn is_unknown_tool_text(text: &str, tool: &str) -> bool {
+    let text = text.strip_prefix("MCP error -32602: ").unwrap_or(text);
+    let text = text.trim_end_matches('.');
+    if text.eq_ignore_ascii_case("tool not found") || text.eq_ignore_ascii_case("unknown tool") {
+        return true;
+    }
+    let named = |rest: &str| rest.trim().trim_matches(['\'', '"', '`']) == tool;
+    strip_word(text, "unknown tool:").is_some_and(named)
+        || strip_word(text, "unknown tool ").is_some_and(named)
+        || strip_word(text, "tool not found:").is_some_and(named)
+        || strip_word(text, "tool ")
+            .and_then(|rest| rest.strip_suffix(" not found"))
+            .is_some_and(named)
+}
+
+/// `text` without `word` at its start, in any case.
+fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
+    let (start, rest) = text.split_at_checked(word.len())?;
+    start.eq_ignore_ascii_case(word).then_some(rest)
+}
+
+fn declared(declaration: &Declaration, error: Option<String>, policy: &Policy) -> Verdict {
+    let (code, actor) = (declaration.code(), declaration.actor());
+    let failure = Failure {
+        level: policy.level_of(&code, declaration.level, actor.default_level()),
+        retryable: Some(declaration.retryable()),
+        actor: Some(actor),
+        code,
+        error: error.or_else(|| declaration.message.clone()),
+        reference: declaration.reference.clone(),
+        cause: None,
+    };
+    Verdict::declared(declaration.outcome, failure)
+}
+
+fn rejected(code: Code, error: &str, policy: &Policy) -> Verdict {
+    let actor = Actor::Model;
+    let failure = Failure {
+        level: policy.level_of(&code, None, actor.default_level()),
+        retryable: Some(Retryable::WithDifferentArguments),
+        actor: Some(actor),
+        code,
+        error: Some(bounded(error)),
+        reference: None,
+        cause: None,
+    };
+    Verdict::declared(Declared::Rejected, failure)
+}
+
+fn protocol_error(code: Code, error: &str, policy: &Policy) -> Verdict {
+    let level = policy.level_of(&code, None, Actor::Model.default_level());
+    Verdict::protocol_error(code, Some(bounded(error))).with_level(level)
+}
+
+fn undeclared(error: Option<String>, policy: &Policy) -> Verdict {
+    Verdict::undeclared(error).with_level(policy.level_of_undeclared(&Code::UNDECLARED_ERROR))
+}
+
+/// A fault that nobody declared, at the policy's level.
+pub(crate) fn fault(code: Code, actor: Actor, cause: Option<Cause>, policy: &Policy) -> Verdict {
+    let level = policy.level_of(&code, None, actor.default_level());
+    Verdict::fault(code, actor, cause).with_level(level)
+}
+
+fn bounded(text: &str) -> String {
+    match text::cut_bytes(text, ERROR_BYTES) {
+        Cow::Borrowed(text) => text.to_owned(),
+        Cow::Owned(text) => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::{Level, Outcome};
+
+    fn call(tool: &str) -> Call {
+        Call::begin(Kind::ToolCall, "tools/call".into(), Some(tool), None)
+    }
+
+    fn summary(judgement: &Judgement) -> (Outcome, Option<&str>, Option<Level>, bool) {
+        let failure = judgement.verdict.failure();
+        (
+            judgement.verdict.outcome(),
+            failure.map(|failure| failure.code.as_str()),
+            failure.map(|failure| failure.level),
+            judgement.withhold,
+        )
+    }
+
+    #[test]
+    fn every_listed_code_has_its_name_and_passes() {
+        for (code, name) in [
+            (-32700, "parse_error"),
+            (-32600, "invalid_request"),
+            (-32601, "method_not_found"),
+            (-32602, "invalid_params"),
+            (-32002, "resource_not_found"),
+            (-32020, "header_mismatch"),
+            (-32021, "missing_capability"),
+            (-32022, "unsupported_version"),
+        ] {
+            let error = ErrorView { code, message: "no", data: None };
+            let judgement = judge(&call("t"), &Answer::Error(error));
+            let expected = (Outcome::ProtocolError, Some(name), Some(Level::Info), false);
+            assert_eq!(summary(&judgement), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn server_side_codes_are_faults_whose_text_is_withheld() {
+        for code in [-32603, -32099, -32050, -32001, -32000] {
+            let data = serde_json::json!({"at": "/srv/a.db"});
+            let error = ErrorView { code, message: "boom", data: Some(&data) };
+            let judgement = judge(&call("t"), &Answer::Error(error));
+            let expected = (Outcome::Fault, Some("internal_error"), Some(Level::Error), true);
+            assert_eq!(summary(&judgement), expected, "{code}");
+            let cause = judgement.verdict.failure().and_then(|failure| failure.cause.as_ref());
+            assert_eq!(cause.map(|cause| &*cause.chain), Some("boom {\"at\":\"/srv/a.db\"}"));
+        }
+    }
+
+    #[test]
+    fn codes_of_an_authors_own_pass_and_are_undeclared() {
+        for code in [-31999, -32100, 0, 1, 404, i64::MIN, i64::MAX] {
+            let error = ErrorView { code, message: "mine", data: None };
+            let judgement = judge(&call("t"), &Answer::Error(error));
+            let expected =
+                (Outcome::Undeclared, Some("undeclared_error"), Some(Level::Error), false);
+            assert_eq!(summary(&judgement), expected, "{code}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_tool_is_recognised_in_every_sdks_form_and_nowhere_else() {
+        let name = "größe/tool";
+        for text in [
+            "tool not found",
+            "Tool not found",
+            "Unknown tool: größe/tool",
+            "unknown tool 'größe/tool'",
+            "Tool größe/tool not found",
+            "MCP error -32602: Tool größe/tool not found",
+            "Tool 'größe/tool' not found.",
+        ] {
+            assert!(is_unknown_tool_text(text, name), "{text}");
+        }
+        for text in
+            ["", "unknown", "Unknown tool: other", "the tool not found it", "Tool x not found"]
+        {
+            assert!(!is_unknown_tool_text(text, name), "{text}");
+        }
+        let both = [
+            Answer::Error(ErrorView { code: -32602, message: "tool not found", data: None }),
+            Answer::Error(ErrorView { code: -32601, message: "Unknown tool: nope", data: None }),
+            Answer::Result(ResultView {
+                is_error: true,
+                text: Some("Unknown tool: nope"),
+                ..ResultView::default()
+            }),
+        ];
+        for answer in both {
+            let judgement = judge(&call("nope"), &answer);
+            let expected = (Outcome::ProtocolError, Some("unknown_tool"), Some(Level::Info), false);
+            assert_eq!(summary(&judgement), expected, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_without_the_flag_is_still_a_failure_and_an_invalid_one_is_none() {
+        let meta = |record: Value| match serde_json::json!({ Declaration::KEY: record }) {
+            Value::Object(meta) => meta,
+            _ => serde_json::Map::new(),
+        };
+        let valid = meta(serde_json::json!({"outcome": "stale", "code": "version_conflict"}));
+        let view = ResultView { meta: Some(&valid), ..ResultView::default() };
+        let judgement = judge(&call("t"), &Answer::Result(view));
+        let expected = (Outcome::Stale, Some("version_conflict"), Some(Level::Info), false);
+        assert_eq!(summary(&judgement), expected);
+
+        let invalid = meta(serde_json::json!({"outcome": "exploded"}));
+        let view = ResultView { meta: Some(&invalid), ..ResultView::default() };
+        assert_eq!(judge(&call("t"), &Answer::Result(view)).verdict.outcome(), Outcome::Completed);
+        let view = ResultView { is_error: true, ..view };
+        assert_eq!(judge(&call("t"), &Answer::Result(view)).verdict.outcome(), Outcome::Undeclared);
+    }
+
+    #[test]
+    fn a_url_elicitation_asks_for_input() {
+        let error = ErrorView { code: -32042, message: "open this", data: None };
+        let judgement = judge(&call("t"), &Answer::Error(error));
+        assert_eq!(summary(&judgement), (Outcome::InputRequired, None, None, false));
+    }
+
+    #[test]
+    fn a_message_that_is_no_tool_call_has_invalid_params() {
+        let call = Call::begin(Kind::MalformedToolCall, "tools/call".into(), None, None);
+        let error = ErrorView { code: -32601, message: "tools/call", data: None };
+        let judgement = judge(&call, &Answer::Error(error));
+        let expected = (Outcome::ProtocolError, Some("invalid_params"), Some(Level::Info), false);
+        assert_eq!(summary(&judgement), expected);
+    }
+}

@@ -1,0 +1,74 @@
+//! Answers what would otherwise stay unanswered, or tell too much.
+//!
+//! [`ContainLayer`] catches panics and the errors of the layers inside of it, and answers both as
+//! a fault: in fixed words, with a reference under which the log has the cause. It also withholds
+//! errors whose text is not for the client: JSON-RPC's -32603 and the server's own range, and, by
+//! policy, `isError` results that declare nothing. Its service's `Error` is
+//! [`Infallible`](std::convert::Infallible): nothing gets past it.
+//!
+//! What it cannot contain: a build with `panic = "abort"` (it says so once, at WARN), a stack
+//! overflow, and a destructor that panics while the thread already unwinds.
+
+mod future;
+mod layer;
+mod service;
+
+use std::error::Error;
+
+use tower::BoxError;
+
+pub use self::{future::ContainFuture, layer::ContainLayer, service::Contain};
+use crate::{
+    call::{Call, Cause},
+    cause::{self, Diagnosis},
+    outcome::{Actor, Code},
+    policy::Heals,
+};
+
+/// What kept the service from answering.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    code: Code,
+    heals: Option<Heals>,
+    cause: Cause,
+}
+
+impl Fault {
+    pub(crate) fn panic(cause: Cause) -> Self {
+        Self { code: Code::PANIC, heals: None, cause }
+    }
+
+    fn deadline(after: std::time::Duration) -> Self {
+        let cause = Cause::new("deadline", format!("no answer within {after:?}"));
+        Self { code: Code::TIMEOUT, heals: Some(Heals::Timeout), cause }
+    }
+
+    /// What the error of a layer further in means. The error is dropped, whatever its destructor
+    /// does: that of a `JoinError` drops a panic's payload.
+    pub(crate) fn error<E: Into<BoxError>>(error: E, call: Option<&Call>) -> Self {
+        let error: BoxError = error.into();
+        let source: &(dyn Error + 'static) = &*error;
+        let policy = call.map_or_else(crate::Policy::default_shared, Call::policy);
+        let type_name = std::any::type_name::<E>();
+        let type_name = (type_name != std::any::type_name::<BoxError>()).then_some(type_name);
+        let Diagnosis { code, heals, cause } = cause::diagnose(source, type_name, &policy);
+        crate::unwind::drop_shielded(error);
+        Self { code, heals, cause }
+    }
+
+    pub(crate) fn heals(&self) -> Option<Heals> {
+        self.heals
+    }
+
+    /// The verdict that the fault is, at the level that the call's policy gives it.
+    pub(crate) fn into_verdict(self, call: &Call) -> crate::call::Verdict {
+        let actor = if self.heals.is_some() { Actor::Time } else { Actor::Operator };
+        crate::classify::fault(self.code, actor, Some(self.cause), &call.policy())
+    }
+
+    /// Adds that dropping what was left of the call panicked as well.
+    fn also(&mut self, other: &Cause) {
+        self.cause.chain.push_str("; then a destructor panicked: ");
+        self.cause.chain.push_str(&other.chain);
+    }
+}

@@ -1,0 +1,84 @@
+use std::{
+    convert::Infallible,
+    task::{Context, Poll},
+};
+
+use tower::BoxError;
+use tower_service::Service;
+
+use crate::{
+    binding::{self, McpRequest},
+    contain::{ContainFuture, Fault, layer::Settings},
+    event,
+    macros::accessors,
+    unwind,
+};
+
+/// The service of [`ContainLayer`](crate::ContainLayer).
+#[derive(Debug)]
+pub struct Contain<S> {
+    inner: S,
+    settings: Settings,
+    /// The inner service could not become ready: the next call is answered with that.
+    unready: Option<Fault>,
+}
+
+impl<S: Clone> Clone for Contain<S> {
+    fn clone(&self) -> Self {
+        // What kept this service from becoming ready is not the clone's.
+        Self { inner: self.inner.clone(), settings: self.settings.clone(), unready: None }
+    }
+}
+
+impl<S> Contain<S> {
+    pub(super) fn new(inner: S, settings: Settings) -> Self {
+        Self { inner, settings, unready: None }
+    }
+
+    accessors!();
+}
+
+impl<R, S> Service<R> for Contain<S>
+where
+    R: McpRequest,
+    S: Service<R, Response = R::Reply>,
+    S::Error: Into<BoxError>,
+{
+    type Response = R::Reply;
+    type Error = Infallible;
+    type Future = ContainFuture<S::Future, R::Gone>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        if self.unready.is_some() {
+            return Poll::Ready(Ok(()));
+        }
+        match unwind::catch(|| self.inner.poll_ready(cx)) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(Ok(()))) => {}
+            Ok(Poll::Ready(Err(error))) => self.unready = Some(Fault::error(error, None)),
+            Err(cause) => self.unready = Some(Fault::panic(cause)),
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: R) -> Self::Future {
+        event::cannot_contain();
+        let call = binding::call_of(&mut request);
+        if let Some(policy) = &self.settings.policy {
+            call.set_policy(policy);
+        }
+        let kind = request.kind();
+        let seat = call.sit();
+        let gone = self.settings.abort_on_cancel.then(|| request.gone());
+        let deadline = self.settings.deadline.filter(|_| kind.is_tool());
+        let inner = match self.unready.take() {
+            Some(fault) => {
+                unwind::drop_shielded(request);
+                Err(fault)
+            }
+            // A handler's synchronous part runs here, before there is a future.
+            None => unwind::catch(|| self.inner.call(request)).map_err(Fault::panic),
+        };
+        ContainFuture::new(inner, kind, seat, deadline, gone)
+    }
+}

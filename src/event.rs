@@ -1,0 +1,273 @@
+//! The events: the public log contract, in one place.
+//!
+//! The event's name is its message; the target is [`TARGET`]. A field that is not known is absent.
+//! Everything that a peer controls is cut and escaped here and stands in a field.
+
+use std::{borrow::Cow, fmt::Write as _, sync::Once};
+
+use crate::{
+    call::{Call, Origin, Record, RequestId},
+    outcome::Level,
+    redact::{self, Redact},
+    text, unwind,
+};
+
+/// The target of every event of this crate.
+pub const TARGET: &str = "tower_outcome";
+
+/// Characters of a client's name, a version, a route and the like that are kept.
+const FACT_CHARS: usize = 128;
+/// Bytes of all notes together.
+const NOTES_BYTES: usize = 2048;
+
+/// Whether anybody listens to events of this crate at `level`.
+///
+/// A macro, because `tracing` keeps its answer for each place in the code that asks.
+macro_rules! listening {
+    ($level:ident) => {
+        tracing::enabled!(target: TARGET, tracing::Level::$level)
+    };
+}
+
+pub(crate) fn is_listened_to(level: Level) -> bool {
+    match level {
+        Level::Trace => listening!(TRACE),
+        Level::Debug => listening!(DEBUG),
+        Level::Info => listening!(INFO),
+        Level::Warn => listening!(WARN),
+        Level::Error => listening!(ERROR),
+    }
+}
+
+/// The fields of an event about a call, made fit to print.
+struct Fields<'a> {
+    call_id: crate::call::CallIdText,
+    tool: Option<Cow<'a, str>>,
+    method: Option<Cow<'a, str>>,
+    request_id: Option<Cow<'a, str>>,
+    client_name: Option<Cow<'a, str>>,
+    client_version: Option<Cow<'a, str>>,
+    protocol_version: Option<Cow<'a, str>>,
+    transport: Option<Cow<'a, str>>,
+    route: Option<Cow<'a, str>>,
+    principal: Option<Cow<'a, str>>,
+    session: Option<String>,
+    trace_id: Option<String>,
+    span_id: Option<String>,
+}
+
+impl<'a> Fields<'a> {
+    fn new(
+        call_id: crate::call::CallId,
+        is_tool: bool,
+        method: &'a str,
+        tool: Option<&'a str>,
+        request_id: Option<&'a RequestId>,
+        origin: &'a Origin,
+    ) -> Self {
+        fn fact(text: &str) -> Cow<'_, str> {
+            text::clean(text, FACT_CHARS)
+        }
+        let client = origin.client.as_deref();
+        Self {
+            call_id: call_id.text(),
+            tool: tool.filter(|_| is_tool).map(|tool| text::clean(tool, text::NAME_CHARS)),
+            method: (!is_tool && !method.is_empty()).then(|| fact(method)),
+            request_id: request_id.map(|id| match id {
+                RequestId::Number(number) => Cow::Owned(number.to_string()),
+                RequestId::String(id) => fact(id),
+            }),
+            client_name: client.and_then(|client| client.name()).map(fact),
+            client_version: client.and_then(|client| client.version()).map(fact),
+            protocol_version: origin.protocol_version.as_deref().map(fact),
+            transport: origin.transport.as_deref().map(fact),
+            route: origin.route.as_deref().map(fact),
+            principal: origin.principal.as_deref().map(fact),
+            session: origin.session.map(|session| session.to_string()),
+            trace_id: origin.trace.map(|trace| format!("{:032x}", trace.trace_id)),
+            span_id: origin.trace.map(|trace| format!("{:016x}", trace.span_id)),
+        }
+    }
+}
+
+/// Writes one event at a level that is known only now: `tracing` fixes an event's level, target
+/// and field names where it stands in the code, so there is one such place for each level.
+macro_rules! at_level {
+    ($level:expr, $($event:tt)+) => {
+        match $level {
+            Level::Trace => tracing::event!(target: TARGET, tracing::Level::TRACE, $($event)+),
+            Level::Debug => tracing::event!(target: TARGET, tracing::Level::DEBUG, $($event)+),
+            Level::Info => tracing::event!(target: TARGET, tracing::Level::INFO, $($event)+),
+            Level::Warn => tracing::event!(target: TARGET, tracing::Level::WARN, $($event)+),
+            Level::Error => tracing::event!(target: TARGET, tracing::Level::ERROR, $($event)+),
+        }
+    };
+}
+
+/// The event about a call's start, at DEBUG.
+pub(crate) fn started(call: &Call) {
+    if !listening!(DEBUG) {
+        return;
+    }
+    let origin = call.origin();
+    let kind = call.kind();
+    let f = Fields::new(
+        call.id(),
+        kind.is_tool(),
+        call.method(),
+        call.tool(),
+        call.request_id(),
+        &origin,
+    );
+    let name = if kind.is_tool() { "tool_call_started" } else { "request_started" };
+    tracing::event!(
+        target: TARGET,
+        tracing::Level::DEBUG,
+        tool = f.tool.as_deref(),
+        method = f.method.as_deref(),
+        call_id = f.call_id.as_str(),
+        request_id = f.request_id.as_deref(),
+        client_name = f.client_name.as_deref(),
+        client_version = f.client_version.as_deref(),
+        protocol_version = f.protocol_version.as_deref(),
+        transport = f.transport.as_deref(),
+        route = f.route.as_deref(),
+        session = f.session.as_deref(),
+        principal = f.principal.as_deref(),
+        trace_id = f.trace_id.as_deref(),
+        span_id = f.span_id.as_deref(),
+        "{name}"
+    );
+}
+
+/// The terminal event of a call, whose texts are redacted already.
+pub(crate) fn finished(record: &Record) {
+    write(record, record.event(), false);
+}
+
+/// A cause that no terminal event carries: `tool_failed`.
+pub(crate) fn lost(mut record: Record) {
+    unwind::shielded(|| {
+        if is_listened_to(record.level()) {
+            redact::redact_record(&redact::Redactor::new(), &mut record);
+            write(&record, "tool_failed", true);
+        }
+    });
+}
+
+fn write(record: &Record, name: &'static str, is_lost: bool) {
+    let f = Fields::new(
+        record.call_id,
+        record.kind.is_tool(),
+        &record.method,
+        record.tool.as_deref(),
+        record.request_id.as_ref(),
+        &record.origin,
+    );
+    let failure = record.failure.as_deref();
+    let cause = failure.and_then(|failure| failure.cause.as_ref());
+    let error = failure
+        .and_then(|failure| failure.error.as_deref())
+        .map(|error| text::clean(error, text::ERROR_CHARS));
+    let reference = failure
+        .and_then(|failure| failure.reference.as_deref())
+        .filter(|reference| *reference != f.call_id.as_str())
+        .map(|reference| text::clean(reference, FACT_CHARS));
+    let reference = match reference {
+        None if is_lost => Some(Cow::Borrowed(f.call_id.as_str())),
+        reference => reference,
+    };
+    let chain = cause.map(|cause| text::escape(&cause.chain));
+    let task_id = record.task_id.as_deref().map(|id| text::clean(id, FACT_CHARS));
+    let notes = notes(record);
+    // Milliseconds with three decimals.
+    #[allow(clippy::cast_precision_loss, reason = "exact up to 285 years")]
+    let duration_ms = record.duration.as_micros() as f64 / 1000.0;
+    at_level!(
+        record.level(),
+        tool = f.tool.as_deref(),
+        method = f.method.as_deref(),
+        outcome = record.outcome.as_str(),
+        code = failure.map(|failure| failure.code.as_str()),
+        actor = failure.and_then(|failure| failure.actor).map(|actor| actor.as_str()),
+        retryable = failure.and_then(|failure| failure.retryable).map(|retry| retry.as_str()),
+        error = error.as_deref(),
+        error_type = cause.map(|cause| &*cause.error_type),
+        cause = chain.as_deref(),
+        location = cause.and_then(|cause| cause.location.as_deref()),
+        backtrace = cause.and_then(|cause| cause.backtrace.as_deref()),
+        reason = record.reason.map(|reason| reason.as_str()),
+        duration_ms,
+        call_id = f.call_id.as_str(),
+        reference = reference.as_deref(),
+        request_id = f.request_id.as_deref(),
+        client_name = f.client_name.as_deref(),
+        client_version = f.client_version.as_deref(),
+        protocol_version = f.protocol_version.as_deref(),
+        transport = f.transport.as_deref(),
+        route = f.route.as_deref(),
+        session = f.session.as_deref(),
+        principal = f.principal.as_deref(),
+        task_id = task_id.as_deref(),
+        request_bytes = record.request_bytes,
+        result_bytes = record.result_bytes,
+        result_scanned = (!record.result_scanned).then_some(false),
+        trace_id = f.trace_id.as_deref(),
+        span_id = f.span_id.as_deref(),
+        notes = notes.as_deref(),
+        "{name}"
+    );
+}
+
+/// What the tool noted, as `name=value name=value`.
+fn notes(record: &Record) -> Option<String> {
+    if record.notes.is_empty() {
+        return None;
+    }
+    let mut notes = String::new();
+    for (name, value) in &record.notes {
+        let space = if notes.is_empty() { "" } else { " " };
+        // Writing to a `String` cannot fail.
+        let _ = write!(notes, "{space}{}={}", text::escape(name), text::escape(value));
+    }
+    Some(text::cut_bytes(&notes, NOTES_BYTES).into_owned())
+}
+
+/// Says once that panics cannot be contained in this build.
+pub(crate) fn cannot_contain() {
+    static ONCE: Once = Once::new();
+    if cfg!(panic = "abort") {
+        ONCE.call_once(|| {
+            unwind::shielded(|| {
+                tracing::warn!(
+                    target: TARGET,
+                    detail = "built with panic = \"abort\": a panic ends the process and is \
+                              neither answered nor logged; build with panic = \"unwind\"",
+                    "containment_unavailable"
+                );
+            });
+        });
+    }
+}
+
+/// Says once that the rmcp in use is newer than the one that this version was tested with.
+#[cfg(feature = "rmcp")]
+pub(crate) fn untested_rmcp(found: &str, tested: &str) {
+    unwind::shielded(|| {
+        tracing::warn!(
+            target: TARGET,
+            found,
+            tested,
+            detail = "requests of methods that this rmcp has and the tested one has not may pass \
+                      the layers unseen; update tower-outcome",
+            "untested_rmcp"
+        );
+    });
+}
+
+/// Takes secrets out of a text with a redactor that may panic.
+pub(crate) fn redacted(redactor: &dyn Redact, text: &str) -> String {
+    let mut redacted = String::from("[not shown: the redactor panicked]");
+    unwind::shielded(|| redacted = redactor.redact(text).into_owned());
+    redacted
+}

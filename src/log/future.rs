@@ -1,0 +1,155 @@
+use std::{
+    any::Any,
+    error::Error,
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use pin_project_lite::pin_project;
+use tokio::time::Sleep;
+use tower::BoxError;
+
+use crate::{
+    binding::{Gone, McpReply, WhoLeft},
+    call::{Call, Cause, Seat, VERDICT_HOLD, Verdict},
+    cause,
+    classify::{self, judge},
+    outcome::{Actor, Code},
+};
+
+pin_project! {
+    /// The future of [`Log`](crate::Log).
+    pub struct LogFuture<F, G, T> {
+        #[pin]
+        inner: F,
+        #[pin]
+        gone: Option<G>,
+        // An answer that waits until it is known whether somebody still waits for it.
+        answer: Option<T>,
+        // Given up once the end is known.
+        seat: Option<Seat>,
+        // Runs while a verdict from further in has not come out to us as an answer.
+        hold: Option<Pin<Box<Sleep>>>,
+        span: Option<tracing::Span>,
+    }
+}
+
+impl<F, G, T> LogFuture<F, G, T> {
+    pub(super) fn new(inner: F, gone: G, seat: Seat, span: Option<tracing::Span>) -> Self {
+        Self { inner, gone: Some(gone), answer: None, seat: Some(seat), hold: None, span }
+    }
+}
+
+impl<F, G, Reply, E> Future for LogFuture<F, G, Result<Reply, E>>
+where
+    F: Future<Output = Result<Reply, E>>,
+    G: Gone,
+    Reply: McpReply,
+    E: 'static,
+{
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let mut this = self.project();
+        if this.answer.is_none() {
+            let unwinding = Unwinding(this.seat.as_ref());
+            let polled = {
+                let _entered = this.span.as_ref().map(tracing::Span::enter);
+                this.inner.poll(cx)
+            };
+            drop(unwinding);
+            if let Poll::Ready(answer) = polled {
+                if !this.gone.as_ref().as_pin_ref().is_some_and(|gone| gone.fired()) {
+                    return Poll::Ready(conclude(this.seat.take(), answer));
+                }
+                *this.answer = Some(answer);
+            }
+        }
+        while let Some(gone) = this.gone.as_mut().as_pin_mut() {
+            let verdict = match gone.poll_gone(cx, this.answer.is_some()) {
+                Poll::Pending if this.answer.is_some() => return Poll::Pending,
+                Poll::Pending => break,
+                Poll::Ready(WhoLeft::StillServed) if this.answer.is_some() => break,
+                // Polled again, so that it wakes us when it knows more.
+                Poll::Ready(WhoLeft::StillServed) => continue,
+                Poll::Ready(WhoLeft::Cancelled) => Verdict::cancelled(),
+                Poll::Ready(WhoLeft::Gone(reason)) => Verdict::abandoned(reason),
+            };
+            // Logged when it comes: the handler may run on for long, or for ever.
+            this.gone.set(None);
+            if let Some(seat) = this.seat.take() {
+                seat.call().decide(verdict);
+                seat.call().close(|| Verdict::abandoned(None));
+            }
+        }
+        if let Some(answer) = this.answer.take() {
+            return Poll::Ready(conclude(this.seat.take(), answer));
+        }
+        if let Some(at) = this.seat.as_ref().and_then(|seat| seat.call().decided_at()) {
+            let hold = this.hold.get_or_insert_with(|| {
+                Box::pin(tokio::time::sleep_until((at + VERDICT_HOLD).into()))
+            });
+            if hold.as_mut().poll(cx).is_ready()
+                && let Some(seat) = this.seat.take()
+            {
+                seat.call().close(|| Verdict::abandoned(None));
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// Judges the answer, and gives up the seat: this is the end as far as this layer can see.
+fn conclude<Reply, E>(seat: Option<Seat>, answer: Result<Reply, E>) -> Result<Reply, E>
+where
+    Reply: McpReply,
+    E: 'static,
+{
+    if let Some(seat) = seat {
+        let call = seat.call();
+        call.decide(match &answer {
+            Ok(reply) => judge(call, &reply.answer()).verdict,
+            Err(error) => verdict_of_error(error, call),
+        });
+    }
+    answer
+}
+
+/// What the error of a layer further in means, looked at in passing.
+fn verdict_of_error<E: 'static>(error: &E, call: &Call) -> Verdict {
+    let policy = call.policy();
+    let any: &dyn Any = error;
+    let boxed = any.downcast_ref::<BoxError>().map(|error| &**error as &(dyn Error + 'static));
+    match boxed {
+        Some(error) => {
+            let diagnosis = cause::diagnose(error, None, &policy);
+            let actor = if diagnosis.heals.is_some() { Actor::Time } else { Actor::Operator };
+            classify::fault(diagnosis.code, actor, Some(diagnosis.cause), &policy)
+        }
+        // A type of somebody's own: all that can be told without taking it is its name.
+        None => {
+            let cause = Cause::new(std::any::type_name::<E>(), "");
+            classify::fault(Code::INTERNAL_ERROR, Actor::Operator, Some(cause), &policy)
+        }
+    }
+}
+
+/// Decides, should the thread unwind through this layer, that the handler panicked.
+struct Unwinding<'a>(Option<&'a Seat>);
+
+impl Drop for Unwinding<'_> {
+    fn drop(&mut self) {
+        if let Some(seat) = self.0
+            && std::thread::panicking()
+        {
+            seat.call().decide(Verdict::fault(Code::PANIC, Actor::Operator, None));
+        }
+    }
+}
+
+impl<F, G, T> std::fmt::Debug for LogFuture<F, G, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LogFuture").field("seat", &self.seat).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,68 @@
+use std::sync::Arc;
+
+use tower_layer::Layer;
+
+use crate::{
+    log::{Log, Logging, OnOutcome},
+    redact::Redact,
+};
+
+/// Logs how each request ended, once.
+///
+/// ```
+/// use tower::ServiceBuilder;
+/// use tower_outcome::{ContainLayer, LogLayer};
+///
+/// let stack = ServiceBuilder::new().layer(LogLayer::new()).layer(ContainLayer::new());
+/// # let _ = stack;
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct LogLayer {
+    logging: Arc<Logging>,
+}
+
+impl LogLayer {
+    /// Events with the target `tower_outcome`, no hooks, the default redactor.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Also tells `hook` of each finished call. Hooks add up.
+    #[must_use]
+    pub fn hook(mut self, hook: impl OnOutcome + 'static) -> Self {
+        Arc::make_mut(&mut self.logging).hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Takes secrets out of everything that is logged, in place of the
+    /// [default](crate::Redactor) one.
+    #[must_use]
+    pub fn redactor(mut self, redactor: impl Redact + 'static) -> Self {
+        Arc::make_mut(&mut self.logging).redactor = Arc::new(redactor);
+        self
+    }
+
+    /// Whether events are written. `true` by default; with `false` only hooks are told.
+    #[must_use]
+    pub fn events(mut self, events: bool) -> Self {
+        Arc::make_mut(&mut self.logging).events = events;
+        self
+    }
+
+    /// Whether tool calls run in a span `tool_call` with the fields `tool` and `call_id`, at INFO,
+    /// so that the tool's own lines can be found by the call's. `false` by default.
+    #[must_use]
+    pub fn span(mut self, span: bool) -> Self {
+        Arc::make_mut(&mut self.logging).span = span;
+        self
+    }
+}
+
+impl<S> Layer<S> for LogLayer {
+    type Service = Log<S>;
+
+    fn layer(&self, inner: S) -> Log<S> {
+        Log::new(inner, Arc::clone(&self.logging))
+    }
+}

@@ -1,0 +1,99 @@
+//! Writes one event about how each request ended, at the level of whoever has to act.
+//!
+//! See the crate's documentation for the events and their fields.
+
+mod future;
+mod layer;
+mod service;
+
+use std::{fmt, sync::Arc};
+
+pub use self::{future::LogFuture, layer::LogLayer, service::Log};
+use crate::{
+    call::{Record, Sink},
+    event,
+    redact::{self, Redact, Redactor},
+};
+
+/// Told of each finished call: what the log line is made of, typed. Closures are hooks.
+///
+/// It runs on the task that answers the call, after the answer is made: it should be quick, and
+/// must not block. One that panics costs its own output alone.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use tower_outcome::{LogLayer, Record};
+///
+/// static FAILURES: AtomicU64 = AtomicU64::new(0);
+///
+/// let layer = LogLayer::new().hook(|record: &Record| {
+///     if record.outcome.is_failure() {
+///         FAILURES.fetch_add(1, Ordering::Relaxed);
+///     }
+/// });
+/// # let _ = layer;
+/// ```
+pub trait OnOutcome: Send + Sync {
+    /// Called once for each finished call.
+    fn on_outcome(&self, record: &Record);
+}
+
+impl<F: Fn(&Record) + Send + Sync> OnOutcome for F {
+    fn on_outcome(&self, record: &Record) {
+        self(record);
+    }
+}
+
+/// What a [`LogLayer`] is configured with, shared by all that it makes.
+#[derive(Clone)]
+pub(crate) struct Logging {
+    events: bool,
+    span: bool,
+    hooks: Vec<Arc<dyn OnOutcome>>,
+    redactor: Arc<dyn Redact>,
+}
+
+impl Default for Logging {
+    fn default() -> Self {
+        Self { events: true, span: false, hooks: Vec::new(), redactor: Arc::new(Redactor::new()) }
+    }
+}
+
+impl Logging {
+    /// Whether facts about a call can end up anywhere at all.
+    fn is_heard(&self) -> bool {
+        !self.hooks.is_empty()
+            || (self.events
+                && tracing::level_filters::LevelFilter::current()
+                    != tracing::level_filters::LevelFilter::OFF)
+    }
+}
+
+impl Sink for Logging {
+    fn wants(&self, record: &Record) -> bool {
+        !self.hooks.is_empty() || (self.events && event::is_listened_to(record.level()))
+    }
+
+    fn redact(&self, record: &mut Record) {
+        redact::redact_record(&*self.redactor, record);
+    }
+
+    fn finished(&self, record: &Record) {
+        if self.events {
+            crate::unwind::shielded(|| event::finished(record));
+        }
+        for hook in &self.hooks {
+            crate::unwind::shielded(|| hook.on_outcome(record));
+        }
+    }
+}
+
+impl fmt::Debug for Logging {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Logging")
+            .field("events", &self.events)
+            .field("span", &self.span)
+            .field("hooks", &self.hooks.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,159 @@
+//! What a server's author decides about failures that declare nothing, and about levels.
+
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use crate::outcome::{Code, Level};
+
+/// What the client gets of an error that its author did not declare: an `isError` result without a
+/// record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Undeclared {
+    /// The author's own text.
+    #[default]
+    Pass,
+    /// The fixed text, as for an unknown error. What the author wrote is in the log, as the cause.
+    Mask,
+}
+
+/// What an error that heals itself is waiting for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Heals {
+    /// Something took too long and may not the next time.
+    Timeout,
+    /// Too many requests for now; the delay is how long, where that is known.
+    RateLimit(Option<Duration>),
+}
+
+type Recogniser = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<Heals> + Send + Sync>;
+
+/// Which level and text failures get. Give one to the layers with
+/// [`OutcomeLayer::policy`](crate::OutcomeLayer::policy); of several in a stack the innermost
+/// decides.
+///
+/// ```
+/// use tower_outcome::{Heals, Level, OutcomeLayer, Policy, Undeclared};
+///
+/// #[derive(Debug)]
+/// struct PoolBusy;
+/// # impl std::fmt::Display for PoolBusy {
+/// #     fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { Ok(()) }
+/// # }
+/// # impl std::error::Error for PoolBusy {}
+///
+/// let policy = Policy::new()
+///     .undeclared(Undeclared::Mask)
+///     .level("unknown_note", Level::Debug)
+///     .recognise(|error| error.is::<PoolBusy>().then_some(Heals::RateLimit(None)));
+/// let layer = OutcomeLayer::new().policy(policy);
+/// # let _ = layer;
+/// ```
+#[derive(Clone, Default)]
+pub struct Policy {
+    undeclared: Undeclared,
+    undeclared_level: Option<Level>,
+    levels: BTreeMap<String, Level>,
+    distrust_levels: bool,
+    recognisers: Vec<Recogniser>,
+}
+
+impl Policy {
+    /// The default: undeclared errors pass and are ERROR, every other failure has the level that
+    /// it declares or that who has to act on it gives it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What the client gets of errors that declare nothing.
+    #[must_use]
+    pub fn undeclared(mut self, undeclared: Undeclared) -> Self {
+        self.undeclared = undeclared;
+        self
+    }
+
+    /// The level of failures that declare nothing. ERROR by default.
+    #[must_use]
+    pub fn undeclared_level(mut self, level: Level) -> Self {
+        self.undeclared_level = Some(level);
+        self
+    }
+
+    /// The level of failures with this code, whatever they declare. Codes are in the `code` field
+    /// of the log.
+    #[must_use]
+    pub fn level(mut self, code: impl Into<String>, level: Level) -> Self {
+        self.levels.insert(code.into(), level);
+        self
+    }
+
+    /// Whether a failure's record may give it a level below its actor's own. `true` by default;
+    /// with `false` a fault for the operator is ERROR, whatever an upstream server says.
+    #[must_use]
+    pub fn trust_declared_levels(mut self, trust: bool) -> Self {
+        self.distrust_levels = !trust;
+        self
+    }
+
+    /// Says of an error type of your own that it heals itself. It is asked about each error in a
+    /// fault's source chain, after the timeouts and rate limits that this crate knows.
+    #[must_use]
+    pub fn recognise(
+        mut self,
+        recogniser: impl Fn(&(dyn Error + 'static)) -> Option<Heals> + Send + Sync + 'static,
+    ) -> Self {
+        self.recognisers.push(Arc::new(recogniser));
+        self
+    }
+
+    pub(crate) fn masks_undeclared(&self) -> bool {
+        self.undeclared == Undeclared::Mask
+    }
+
+    /// The level of a failure that declares nothing.
+    pub(crate) fn level_of_undeclared(&self, code: &Code) -> Level {
+        self.levels.get(code.as_str()).copied().or(self.undeclared_level).unwrap_or(Level::Error)
+    }
+
+    /// The level of a failure whose author, or whose kind, says `declared`.
+    pub(crate) fn level_of(&self, code: &Code, declared: Option<Level>, default: Level) -> Level {
+        if let Some(level) = self.levels.get(code.as_str()) {
+            return *level;
+        }
+        match declared {
+            Some(declared) if self.distrust_levels => declared.max(default),
+            Some(declared) => declared,
+            None => default,
+        }
+    }
+
+    /// Whether one of the author's own recognisers knows `error`. One that panics knows nothing.
+    pub(crate) fn recognised(&self, error: &(dyn Error + 'static)) -> Option<Heals> {
+        self.recognisers
+            .iter()
+            .find_map(|recogniser| crate::unwind::catch(|| recogniser(error)).ok().flatten())
+    }
+
+    pub(crate) fn default_shared() -> Arc<Self> {
+        static DEFAULT: OnceLock<Arc<Policy>> = OnceLock::new();
+        Arc::clone(DEFAULT.get_or_init(Arc::default))
+    }
+}
+
+impl fmt::Debug for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Policy")
+            .field("undeclared", &self.undeclared)
+            .field("undeclared_level", &self.undeclared_level)
+            .field("levels", &self.levels)
+            .field("trust_declared_levels", &!self.distrust_levels)
+            .field("recognisers", &self.recognisers.len())
+            .finish()
+    }
+}

@@ -1,0 +1,139 @@
+//! The seam that everything logged passes: secrets are taken out of a text before it is written.
+
+mod pair;
+mod scan;
+
+use std::borrow::Cow;
+
+use crate::{call::Record, event, text};
+
+/// How many times the bound of a text is redacted before the text is cut: a secret that stands
+/// across the cut must be seen whole.
+const MARGIN: usize = 8;
+/// Bytes of a backtrace that are kept.
+const BACKTRACE_BYTES: usize = 16 * 1024;
+/// Bytes of a note that are kept.
+const NOTE_BYTES: usize = 256;
+
+/// Takes secrets out of texts. Give your own to the log layer where [`Redactor`] does not know
+/// what is secret at your place.
+///
+/// It sees each text whole or cut far behind what will be kept of it. One that panics costs the
+/// text, not the log line.
+///
+/// ```
+/// use std::borrow::Cow;
+/// use tower_outcome::{Redact, Redactor};
+///
+/// /// Also hides the names of our own hosts.
+/// struct Hosts;
+///
+/// impl Redact for Hosts {
+///     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+///         let text = Redactor::new().redact(text);
+///         if text.contains(".corp.example") {
+///             return Cow::Owned(text.replace(".corp.example", ".[redacted]"));
+///         }
+///         text
+///     }
+/// }
+///
+/// let shown = Hosts.redact("no route to db1.corp.example, password=hunter2");
+/// assert_eq!(shown, "no route to db1.[redacted], password=[redacted]");
+/// ```
+pub trait Redact: Send + Sync {
+    /// `text` without its secrets; borrowed where there are none.
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
+}
+
+/// The redactor that is used by default. It replaces by `[redacted]`
+///
+/// - the user and password of a URL: `postgres://app:pw@db/notes`;
+/// - what follows `Bearer` and `Basic`, where it looks like a credential or follows
+///   `Authorization`;
+/// - the value of what is named like a secret, such as `password=…`, `"api_key": "…"`,
+///   `?access_token=…`, `Pwd=…;`, `--password …`.
+///
+/// It prefers to hide too much: `unexpected token: }` loses its last word. It takes time in
+/// proportion to the text, and allocates only where it finds something.
+///
+/// ```
+/// use tower_outcome::{Redact as _, Redactor};
+///
+/// let shown = Redactor::new().redact("cannot reach postgres://app:hunter2@db:5432/notes");
+/// assert_eq!(shown, "cannot reach postgres://[redacted]@db:5432/notes");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Redactor(());
+
+impl Redactor {
+    /// The default redactor; it holds nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(())
+    }
+}
+
+impl Redact for Redactor {
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut redacted = String::new();
+        let mut copied = 0;
+        let mut at = 0;
+        while let Some(secret) = scan::next_secret(text, at) {
+            redacted.push_str(text.get(copied..secret.start).unwrap_or_default());
+            redacted.push_str(scan::REDACTED);
+            copied = secret.end;
+            // Always forward, whatever was found.
+            at = secret.end.max(at.saturating_add(1));
+        }
+        if copied == 0 {
+            return Cow::Borrowed(text);
+        }
+        redacted.push_str(text.get(copied..).unwrap_or_default());
+        Cow::Owned(redacted)
+    }
+}
+
+/// Takes secrets out of all texts of a record, and cuts them to what is kept.
+pub(crate) fn redact_record(redactor: &dyn Redact, record: &mut Record) {
+    if let Some(failure) = &mut record.failure {
+        if let Some(error) = &mut failure.error {
+            let redacted = redacted(redactor, error, text::ERROR_CHARS);
+            *error = text::cut(&redacted, text::ERROR_CHARS).into_owned();
+        }
+        if let Some(cause) = &mut failure.cause {
+            let chain = redacted(redactor, &cause.chain, text::CAUSE_BYTES);
+            cause.chain = text::cut_bytes(&chain, text::CAUSE_BYTES).into_owned();
+            if let Some(backtrace) = &mut cause.backtrace {
+                let redacted = redacted(redactor, backtrace, BACKTRACE_BYTES);
+                *backtrace = text::cut_bytes(&redacted, BACKTRACE_BYTES).into_owned();
+            }
+        }
+    }
+    for (_, value) in &mut record.notes {
+        let redacted = redacted(redactor, value, NOTE_BYTES);
+        *value = text::cut_bytes(&redacted, NOTE_BYTES).into_owned();
+    }
+}
+
+/// The start of `text`, redacted: [`MARGIN`] times `limit` bytes of it at most.
+fn redacted(redactor: &dyn Redact, text: &str, limit: usize) -> String {
+    event::redacted(redactor, head(text, limit.saturating_mul(MARGIN)))
+}
+
+/// At most `max` bytes of `text`, without a word that would be cut: half a secret no longer looks
+/// like one.
+fn head(text: &str, max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
+    let mut end = max;
+    while !text.is_char_boundary(end) {
+        end = end.saturating_sub(1);
+    }
+    let head = text.get(..end).unwrap_or_default();
+    head.rfind(char::is_whitespace).and_then(|space| head.get(..space)).unwrap_or(head)
+}
+
+#[cfg(test)]
+mod tests;

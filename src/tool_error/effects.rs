@@ -1,0 +1,169 @@
+//! What a failed call is known to have done, and the limit that it ran into.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::bounds;
+
+/// What is known to have happened before a call failed: of a batch, or of anything with several
+/// steps. "Nothing changed" is only said where a tool said so.
+///
+/// ```
+/// use tower_outcome::Effects;
+///
+/// let effects = Effects::confirmed(["p1"]).and(Effects::unresolved(["p2", "p3"]));
+/// assert_eq!(effects.unresolved, ["p2", "p3"]);
+/// assert!(!effects.unknown);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// What did happen. At most 64 items of 128 characters are kept.
+    pub confirmed: Vec<String>,
+    /// What did not, or is not known to have happened. Bounded like `confirmed`.
+    pub unresolved: Vec<String>,
+    /// Whether more may have happened than is listed.
+    pub unknown: bool,
+}
+
+impl Effects {
+    /// These happened.
+    pub fn confirmed(items: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        Self { confirmed: bounds::names(items), ..Self::default() }
+    }
+
+    /// These did not, or are not known to have happened.
+    pub fn unresolved(items: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        Self { unresolved: bounds::names(items), ..Self::default() }
+    }
+
+    /// Nobody knows what happened.
+    #[must_use]
+    pub fn unknown() -> Self {
+        Self { unknown: true, ..Self::default() }
+    }
+
+    /// Nothing happened: what the tool knows, and says, of its own accord.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Whether nothing happened.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.confirmed.is_empty() && self.unresolved.is_empty() && !self.unknown
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.confirmed.extend(other.confirmed);
+        self.unresolved.extend(other.unresolved);
+        self.unknown |= other.unknown;
+        self
+    }
+
+    pub(super) fn bounded(self) -> Self {
+        Self {
+            confirmed: bounds::names(self.confirmed),
+            unresolved: bounds::names(self.unresolved),
+            unknown: self.unknown,
+        }
+    }
+
+    pub(super) fn from_value(value: &Value) -> Option<Self> {
+        let object = value.as_object()?;
+        let names = |key: &str| match object.get(key) {
+            None => Some(Vec::new()),
+            Some(value) => names(value),
+        };
+        let unknown = match object.get("unknown") {
+            None => false,
+            Some(value) => value.as_bool()?,
+        };
+        Some(Self { confirmed: names("confirmed")?, unresolved: names("unresolved")?, unknown })
+    }
+
+    pub(super) fn to_value(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("confirmed".into(), self.confirmed.clone().into());
+        object.insert("unresolved".into(), self.unresolved.clone().into());
+        object.insert("unknown".into(), self.unknown.into());
+        object.into()
+    }
+}
+
+/// A list of strings, bounded; `None` where it is anything else.
+fn names(value: &Value) -> Option<Vec<String>> {
+    let list = value.as_array()?;
+    let names: Option<Vec<&str>> = list.iter().take(bounds::ITEMS).map(Value::as_str).collect();
+    names.map(bounds::names)
+}
+
+/// A limit that a call ran into.
+///
+/// ```
+/// use std::time::Duration;
+/// use tower_outcome::Limit;
+///
+/// let limit = Limit::new(30, Duration::from_secs(60)).remaining(0);
+/// assert_eq!(limit.window_seconds, Some(60.0));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Limit {
+    /// How many requests are allowed.
+    pub requests: Option<u64>,
+    /// In how many seconds.
+    pub window_seconds: Option<f64>,
+    /// How many are left.
+    pub remaining: Option<u64>,
+}
+
+impl Limit {
+    /// So many requests in such a time.
+    #[must_use]
+    pub fn new(requests: u64, window: Duration) -> Self {
+        Self {
+            requests: Some(requests),
+            window_seconds: Some(bounds::seconds_of(window)),
+            remaining: None,
+        }
+    }
+
+    /// How many are left.
+    #[must_use]
+    pub fn remaining(mut self, remaining: u64) -> Self {
+        self.remaining = Some(remaining);
+        self
+    }
+
+    /// Keys that are not valid are ignored; a limit without any is none.
+    pub(super) fn from_value(value: &Value) -> Option<Self> {
+        let object = value.as_object()?;
+        let count = |key: &str| object.get(key).and_then(Value::as_u64);
+        let limit = Self {
+            requests: count("requests"),
+            window_seconds: object
+                .get("window_seconds")
+                .and_then(Value::as_f64)
+                .and_then(bounds::seconds),
+            remaining: count("remaining"),
+        };
+        (limit != Self::default()).then_some(limit)
+    }
+
+    pub(super) fn to_value(self) -> Value {
+        let mut object = Map::new();
+        let mut insert = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                object.insert(key.into(), value);
+            }
+        };
+        insert("requests", self.requests.map(Value::from));
+        insert("window_seconds", self.window_seconds.map(bounds::number));
+        insert("remaining", self.remaining.map(Value::from));
+        object.into()
+    }
+}

@@ -1,0 +1,342 @@
+//! What a tool returns when it fails: who has to act, what they read, and what only the log gets.
+
+mod bounds;
+mod closest;
+mod convert;
+mod declaration;
+mod effects;
+mod render;
+
+use std::{borrow::Cow, error::Error, fmt, time::Duration};
+
+use serde_json::Value;
+
+pub use self::{
+    closest::Candidate,
+    convert::{Declare, ResultExt},
+    declaration::Declaration,
+    effects::{Effects, Limit},
+    render::Rendering,
+};
+use crate::outcome::{Actor, Code, Declared, Level};
+
+/// The error of a tool, prompt or other handler: who has to act, what they read, and what only the
+/// log gets.
+///
+/// ```
+/// use std::time::Duration;
+/// use tower_outcome::{Kind, ResultExt as _, ToolError};
+///
+/// fn load(path: &str) -> Result<Option<String>, std::io::Error> {
+///     # if path == "broken" { return Err(std::io::Error::other("/srv/notes: bad disk")); }
+///     Ok((path == "inbox/todo.md").then(|| "milk".to_owned()))
+/// }
+/// # fn known_paths() -> Vec<String> { vec!["inbox/todo.md".to_owned()] }
+/// # fn is_rebuilding(path: &str) -> bool { path == "wait" }
+///
+/// fn read_note(path: &str) -> Result<String, ToolError> {
+///     if is_rebuilding(path) {
+///         return Err(ToolError::transient("index_rebuilding", "The index is being rebuilt.")
+///             .retry_after(Duration::from_secs(60)));
+///     }
+///     // Any error becomes a fault with a fixed text; the log gets its chain.
+///     let note = load(path)?;
+///     note.ok_or_else(|| {
+///         ToolError::rejected("unknown_note", "There is no such note.")
+///             .field("path")
+///             .received(path)
+///             .closest(known_paths())
+///             .recover("Find the path with search_notes.")
+///     })
+/// }
+///
+/// let text = |path| read_note(path).unwrap_err().render(Kind::ToolCall).text;
+/// assert_eq!(
+///     text("inbox/tood.md"),
+///     "There is no such note. The value of path was \"inbox/tood.md\". \
+///      The closest match is inbox/todo.md. Find the path with search_notes."
+/// );
+/// assert!(text("wait").starts_with(
+///     "The index is being rebuilt. \
+///      The call was fine: send the same call again in 60 seconds, unchanged"
+/// ));
+/// assert!(!text("broken").contains("disk"));
+///
+/// // Boxed errors, texts, anyhow and eyre get in by one word.
+/// let error = Err::<(), _>("the disk is broken").or_fault().unwrap_err();
+/// assert!(!error.render(Kind::ToolCall).text.contains("disk"));
+/// ```
+///
+/// - [`rejected`](Self::rejected): the request must change.
+/// - [`stale`](Self::stale): what the request was based on has moved on.
+/// - [`fault`](Self::fault), [`transient`](Self::transient), [`user_action`](Self::user_action):
+///   the request was fine; the operator, time or the user has to act.
+/// - `?` on any [`std::error::Error`], or [`or_fault`](ResultExt::or_fault) on other errors: a
+///   fault with a fixed text.
+///
+/// The texts that are given to it are for the model, and public. What only an operator may read
+/// goes into [`source`](Self::source). Every text is bounded; see [`Declaration`] for the bounds.
+///
+/// It does not implement [`std::error::Error`], because any error becomes one with `?`. Its
+/// [`Display`](fmt::Display) is the text that the model would read, without the reference.
+#[must_use = "an error does nothing until it is returned"]
+pub struct ToolError(Box<Inner>);
+
+struct Inner {
+    declaration: Declaration,
+    /// The value that was sent, as it was, to compare candidates with.
+    sent: Option<String>,
+    /// Candidates that were given before it is known what was sent.
+    candidates: Vec<Candidate>,
+    source: Option<Source>,
+    structured: bool,
+    /// Made of an error, with nothing said about it.
+    is_undeclared: bool,
+}
+
+/// An error, and its type where that is known.
+struct Source {
+    error: Box<dyn Error + Send + Sync>,
+    type_name: Option<&'static str>,
+}
+
+impl ToolError {
+    /// The request must change: no such note, invalid input, a feature that is switched off.
+    ///
+    /// The message says what was wrong; [`recover`](Self::recover) the next step. A code that is
+    /// not `snake_case` is made so; one that cannot be becomes `rejected`.
+    pub fn rejected(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::new(Declared::Rejected).code(code).message(message)
+    }
+
+    /// What the request was based on has moved on: an old version, a concurrent change. The text
+    /// says that the same call fails again; [`recover`](Self::recover) should say where the fresh
+    /// value comes from. A code as in [`rejected`](Self::rejected), by default `stale`.
+    pub fn stale(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::new(Declared::Stale).code(code).message(message)
+    }
+
+    /// The request was fine, and the operator has to act: `internal_error`, at ERROR, with a
+    /// fixed text. A [`message`](Self::message) can name the condition in words for the model, a
+    /// [`source`](Self::source) the cause for the log.
+    ///
+    /// A timeout or a rate limit in the source makes it one that heals itself, unless an
+    /// [`actor`](Self::actor) or [`effects`](Self::effects) are declared.
+    pub fn fault() -> Self {
+        Self::new(Declared::Fault)
+    }
+
+    /// The request was fine, and what is in its way goes away by itself. WARN; see
+    /// [`retry_after`](Self::retry_after). A code as in [`rejected`](Self::rejected), by default
+    /// `internal_error`.
+    pub fn transient(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::new(Declared::Fault).actor(Actor::Time).code(code).message(message)
+    }
+
+    /// The request was fine, and the user has to act: reconnect, approve, pay. INFO;
+    /// [`recover`](Self::recover) should say what the user has to do. A code as in
+    /// [`rejected`](Self::rejected), by default `internal_error`.
+    pub fn user_action(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::new(Declared::Fault).actor(Actor::User).code(code).message(message)
+    }
+
+    fn new(outcome: Declared) -> Self {
+        Self(Box::new(Inner {
+            declaration: Declaration::new(outcome),
+            sent: None,
+            candidates: Vec::new(),
+            source: None,
+            structured: false,
+            is_undeclared: false,
+        }))
+    }
+
+    /// A fault that only its source tells of.
+    fn undeclared(source: Source) -> Self {
+        let mut error = Self::new(Declared::Fault);
+        error.0.source = Some(source);
+        error.0.is_undeclared = true;
+        error
+    }
+
+    fn declare(mut self, declare: impl FnOnce(&mut Declaration)) -> Self {
+        self.0.is_undeclared = false;
+        declare(&mut self.0.declaration);
+        self
+    }
+
+    /// The kind of failure, countable: `snake_case`, at most 64 bytes. What is not is made so;
+    /// what cannot be is ignored.
+    pub fn code(self, code: impl Into<Cow<'static, str>>) -> Self {
+        let code = Code::coerce(code.into());
+        self.declare(|declaration| declaration.code = code.or(declaration.code.take()))
+    }
+
+    /// What was wrong, or, of a fault, what the condition is; in words for the model. At most
+    /// 1500 characters.
+    pub fn message(self, message: impl Into<String>) -> Self {
+        let message = bounds::cut(message.into().trim(), bounds::MESSAGE_CHARS);
+        let message = (!message.is_empty()).then_some(message);
+        self.declare(|declaration| declaration.message = message)
+    }
+
+    /// The argument at fault, as a path: `filters[0].name`. At most 128 characters.
+    pub fn field(self, path: impl AsRef<str>) -> Self {
+        let path = bounds::cut(path.as_ref(), bounds::NAME_CHARS);
+        self.declare(|declaration| declaration.field = Some(path))
+    }
+
+    /// The value that was sent. It is quoted as JSON, cut at 256 bytes. Do not quote secrets.
+    pub fn received(mut self, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        let sent = match &value {
+            Value::String(text) => text.clone(),
+            value => bounds::json(value),
+        };
+        let received = bounds::received(value);
+        let candidates = std::mem::take(&mut self.0.candidates);
+        let matches = closest::nearest(&sent, &candidates);
+        self.0.sent = Some(sent);
+        self.declare(|declaration| {
+            declaration.received = Some(received);
+            declaration.closest_matches.extend(matches);
+        })
+    }
+
+    /// What may have been meant: ids, or pairs of an id and a label. The nearest two to what was
+    /// [`received`](Self::received) are named, if they are near enough: at most a third of the
+    /// length and four edits away. The first 10 000 are looked at, ids over 128 characters are
+    /// skipped. The caller must be allowed to see each of them.
+    pub fn closest<C: Into<Candidate>>(mut self, candidates: impl IntoIterator<Item = C>) -> Self {
+        let candidates = closest::collect(candidates);
+        let matches = match &self.0.sent {
+            Some(sent) => closest::nearest(sent, &candidates),
+            None => {
+                self.0.candidates = candidates;
+                Vec::new()
+            }
+        };
+        self.declare(|declaration| declaration.closest_matches = matches)
+    }
+
+    /// What is allowed: the form in words, at most 256 characters, or an array of values, at most
+    /// 64 of 256 bytes each. Anything else is ignored.
+    pub fn permitted(self, permitted: impl Into<Value>) -> Self {
+        let permitted = bounds::permitted(permitted.into());
+        self.declare(|declaration| declaration.permitted = permitted)
+    }
+
+    /// The exact next step, by tool and parameter name; the last sentence that the model reads.
+    /// At most 400 characters.
+    pub fn recover(self, step: impl Into<String>) -> Self {
+        let step = bounds::cut(step.into().trim(), bounds::RECOVER_CHARS);
+        let step = (!step.is_empty()).then_some(step);
+        self.declare(|declaration| declaration.recover = step)
+    }
+
+    /// How long it takes until the same call can succeed, rounded up to milliseconds. A fault of
+    /// which nobody said who has to act becomes one that heals itself.
+    pub fn retry_after(self, delay: Duration) -> Self {
+        self.declare(|declaration| {
+            declaration.retry_after_seconds = Some(bounds::seconds_of(delay));
+            if declaration.outcome == Declared::Fault {
+                declaration.actor.get_or_insert(Actor::Time);
+            }
+        })
+    }
+
+    /// The limit that the call ran into.
+    pub fn limit(self, limit: Limit) -> Self {
+        let limit =
+            Limit { window_seconds: limit.window_seconds.and_then(bounds::seconds), ..limit };
+        self.declare(|declaration| declaration.limit = Some(limit))
+    }
+
+    /// What is known to have happened. Without a code of its own, a fault with effects is
+    /// `partial_failure`, or `outcome_unknown`, and the text no longer says to send the same call
+    /// again.
+    pub fn effects(self, effects: Effects) -> Self {
+        self.declare(|declaration| declaration.effects = Some(effects.bounded()))
+    }
+
+    /// The level of the log line, where that of who has to act is not right.
+    pub fn level(self, level: impl Into<Level>) -> Self {
+        let level = level.into();
+        self.declare(|declaration| declaration.level = Some(level))
+    }
+
+    /// Who has to act. Ignored where the outcome does not allow it: see [`Declared::allows`].
+    pub fn actor(self, actor: Actor) -> Self {
+        self.declare(|declaration| {
+            if declaration.outcome.allows(actor) {
+                declaration.actor = Some(actor);
+            }
+        })
+    }
+
+    /// The cause, for the log alone: an error, a boxed one, a text, an `anyhow::Error` or an
+    /// `eyre::Report`.
+    pub fn source(mut self, source: impl Into<Box<dyn Error + Send + Sync>> + 'static) -> Self {
+        self.0.source = Some(convert::source(source));
+        self.declare(|_| {})
+    }
+
+    /// Whether the record also goes into `structuredContent`, for hosts that show only that. Not
+    /// where the tool has an output schema that does not admit it.
+    pub fn structured(mut self, structured: bool) -> Self {
+        self.0.structured = structured;
+        self.declare(|_| {})
+    }
+
+    /// What was declared so far.
+    #[must_use]
+    pub fn declaration(&self) -> &Declaration {
+        &self.0.declaration
+    }
+
+    /// The error behind it, if there is one.
+    #[must_use]
+    pub fn cause(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
+        self.0.source.as_ref().map(|source| &*source.error)
+    }
+
+    /// The error of type `E` that this was made of by `?`, `From` or
+    /// [`or_fault`](ResultExt::or_fault), where nothing was declared about it since: how a binding
+    /// takes back its own protocol error.
+    ///
+    /// # Errors
+    ///
+    /// `self`, unchanged, if it was made otherwise or of another type.
+    pub fn into_source<E: Error + Send + Sync + 'static>(mut self) -> Result<Box<E>, Self> {
+        match self.0.source.take() {
+            Some(Source { error, type_name }) if self.0.is_undeclared => {
+                error.downcast().map_err(|error| {
+                    self.0.source = Some(Source { error, type_name });
+                    self
+                })
+            }
+            source => {
+                self.0.source = source;
+                Err(self)
+            }
+        }
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolError")
+            .field("declaration", &self.0.declaration)
+            .field("source", &self.cause())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Every way a call can end, over every transport: what the client is told, what the log says,
+//! and that nothing internal is among what the client is told.
+//!
+//! One table of rows, in `endings/rows.rs`; one test a transport, which starts a server once and
+//! goes through all rows.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    missing_docs
+)]
+
+mod support;
+
+#[path = "endings/check.rs"]
+mod check;
+#[path = "endings/leaving.rs"]
+mod leaving;
+#[path = "endings/rows.rs"]
+mod rows;
+
+use support::{Client, Layers, Transport};
+
+/// Goes through the whole table, then through what is cancelled, then leaves.
+async fn every_ending(transport: Transport) {
+    let client = Client::connect(transport, Layers::Typed).await;
+    let mut wrong = Vec::new();
+    for row in rows::all() {
+        match row.impossible_over(transport) {
+            Some(reason) => eprintln!("{transport:?}: '{}' is left out: {reason}", row.name),
+            None => wrong.extend(check::row(&client, &row).await),
+        }
+    }
+    wrong.extend(leaving::cancelled_calls(&client, transport).await);
+    wrong.extend(leaving::a_call_whose_client_leaves(&client, transport).await);
+    wrong.extend(check::whole_session(&client));
+    assert!(wrong.is_empty(), "{transport:?}: {} wrong:\n- {}\n", wrong.len(), wrong.join("\n- "));
+}
+
+macro_rules! one_test_a_transport {
+    ($($name:ident: $transport:ident,)+) => {
+        $(
+            #[tokio::test]
+            async fn $name() {
+                every_ending(Transport::$transport).await;
+            }
+        )+
+    };
+}
+
+one_test_a_transport! {
+    over_a_pipe: Duplex,
+    over_stdio: Stdio,
+    over_stdio_in_2026_07_28: Stdio2026,
+    over_http_with_sessions: Stateful,
+    over_http_without_sessions: Stateless,
+    over_http_with_json_answers: Json,
+    over_http_in_2026_07_28: Http2026,
+    over_http_with_json_answers_in_2026_07_28: Json2026,
+}

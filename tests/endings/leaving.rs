@@ -1,0 +1,99 @@
+//! Calls that the client does not wait for: cancelled, or left behind.
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Transport};
+
+/// How a transport's client can stop a call.
+enum Stop {
+    Cancel,
+    /// It cannot, and why.
+    Impossible(&'static str),
+}
+
+fn stop(transport: Transport) -> Stop {
+    match transport {
+        Transport::Stateless | Transport::Json => Stop::Impossible(
+            "rmcp ignores all notifications without sessions, and before 2026-07-28 hanging up is \
+             no cancel",
+        ),
+        _ => Stop::Cancel,
+    }
+}
+
+/// A cancel is logged when it comes, once, whatever the tool does afterwards.
+pub(crate) async fn cancelled_calls(client: &Client, transport: Transport) -> Vec<String> {
+    if let Stop::Impossible(reason) = stop(transport) {
+        eprintln!("{transport:?}: cancelled calls are left out: {reason}");
+        return Vec::new();
+    }
+    let mut wrong = Vec::new();
+    let calls = [
+        ("a call that ignores its cancel and returns later", "slow", json!({ "ms": 1500 })),
+        (
+            "a call that stops when it is cancelled",
+            "slow",
+            json!({ "ms": 60_000, "watch_cancel": true }),
+        ),
+        ("a call that never returns", "hang", json!({})),
+    ];
+    for (name, tool, arguments) in calls {
+        let id = start(client, tool, arguments).await;
+        client.cancel(&id).await;
+        wrong.extend(check_end(client, name, &id, &["cancelled"], Some("client_cancelled")).await);
+    }
+    // Sleeps for longer than the call above that ignored its cancel, which has returned by then:
+    // `whole_session` finds a second end, if it made one.
+    let healthy = client.call("slow", json!({ "ms": 1600 })).await;
+    if healthy.text() != "slept 1600 ms" {
+        wrong.push(format!("a call after cancelled ones is answered with {healthy:?}"));
+    }
+    wrong
+}
+
+/// A call in flight when the client goes. Leaves the client closed.
+pub(crate) async fn a_call_whose_client_leaves(
+    client: &Client,
+    transport: Transport,
+) -> Vec<String> {
+    let id = start(client, "hang", json!({})).await;
+    client.close().await;
+    let outcome = match transport {
+        // From 2026-07-28 on, closing the stream of an answer is how a client cancels.
+        Transport::Http2026 | Transport::Json2026 => "cancelled",
+        _ => "abandoned",
+    };
+    check_end(client, "a call whose client leaves", &id, &[outcome], None).await
+}
+
+/// Starts a call, and waits until the server is at it.
+async fn start(client: &Client, tool: &str, arguments: Value) -> Value {
+    let id = client.start_call(tool, arguments).await;
+    let started = client.logs().wait_for_event(&id, "tool_call_started").await;
+    assert!(started.is_some(), "'{tool}' does not start:\n{}", client.logs().raw());
+    id
+}
+
+async fn check_end(
+    client: &Client,
+    name: &str,
+    id: &Value,
+    outcomes: &[&str],
+    reason: Option<&str>,
+) -> Vec<String> {
+    let Some(event) = client.logs().wait_for_end(id).await else {
+        return vec![format!("'{name}': no event ends it in the log")];
+    };
+    let outcome = event.field("outcome").unwrap_or_default();
+    let mut wrong = Vec::new();
+    if !outcomes.contains(&outcome) || event.message != format!("tool_call_{outcome}") {
+        wrong.push(format!("'{name}': it ends as {outcome} instead of {outcomes:?}: {event:?}"));
+    }
+    if event.level != "INFO" {
+        wrong.push(format!("'{name}': it is logged at {}: {event:?}", event.level));
+    }
+    if reason.is_some() && event.field("reason") != reason {
+        wrong.push(format!("'{name}': the reason is not {reason:?}: {event:?}"));
+    }
+    wrong
+}

@@ -1,0 +1,330 @@
+//! One client for all transports.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use rmcp::{ServerHandler, ServiceExt as _};
+use serde_json::{Value, json};
+use tokio::io::{DuplexStream, split};
+use tracing::subscriber::DefaultGuard;
+
+use super::{
+    answer::Answer,
+    http::Http,
+    inbox::Inbox,
+    lines::Lines,
+    logs::Logs,
+    messages::{Revision, call_params, initialize_params, notification},
+    process::Process,
+    server::{self, Misbehaving},
+};
+
+/// A way to the server, and the revision spoken on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// A pipe in this process.
+    Duplex,
+    /// A child process.
+    Stdio,
+    /// A child process, in the revision without `initialize`.
+    Stdio2026,
+    /// HTTP with sessions.
+    Stateful,
+    /// HTTP without sessions, answers as SSE.
+    Stateless,
+    /// HTTP without sessions, answers as JSON.
+    Json,
+    /// HTTP in the revision without sessions, answers as SSE.
+    Http2026,
+    /// HTTP in the revision without sessions, answers as JSON.
+    Json2026,
+}
+
+impl Transport {
+    pub const ALL: [Self; 8] = [
+        Self::Duplex,
+        Self::Stdio,
+        Self::Stdio2026,
+        Self::Stateful,
+        Self::Stateless,
+        Self::Json,
+        Self::Http2026,
+        Self::Json2026,
+    ];
+
+    pub fn revision(self) -> Revision {
+        match self {
+            Self::Stdio2026 | Self::Http2026 | Self::Json2026 => Revision::V2026,
+            _ => Revision::V2025,
+        }
+    }
+
+    /// The server's `--mode`; `None` without HTTP.
+    fn mode(self) -> Option<&'static str> {
+        match self {
+            Self::Duplex | Self::Stdio | Self::Stdio2026 => None,
+            // A server with sessions serves the newer revision without any.
+            Self::Stateful | Self::Http2026 => Some("stateful"),
+            Self::Stateless => Some("stateless"),
+            Self::Json | Self::Json2026 => Some("json"),
+        }
+    }
+}
+
+/// Whether the server has the layers of this crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layers {
+    None,
+    Typed,
+}
+
+enum Wire {
+    Lines(Lines),
+    Http(Http),
+}
+
+/// A client, and with it the server that it is the only client of.
+pub struct Client {
+    wire: Wire,
+    revision: Revision,
+    inbox: Inbox,
+    logs: Logs,
+    /// What a server that speaks HTTP wrote to stdout.
+    stdout: Option<Inbox>,
+    next_id: AtomicU64,
+    sent: Mutex<Vec<Value>>,
+    _process: Option<Process>,
+    _capture: Option<DefaultGuard>,
+}
+
+impl Client {
+    /// Starts a server and shakes hands with it.
+    pub async fn connect(transport: Transport, layers: Layers) -> Self {
+        let client = Self::open(transport, layers).await;
+        if transport.revision() == Revision::V2025 {
+            let answer = client.initialize("raw").await;
+            assert!(answer.result().is_some(), "{transport:?} does not initialize: {answer:?}");
+        }
+        client
+    }
+
+    /// Starts a server, without a handshake.
+    pub async fn open(transport: Transport, layers: Layers) -> Self {
+        Self::open_with(transport, layers, &[]).await
+    }
+
+    /// Starts a server with more flags, which a server in this process has none of.
+    pub async fn open_with(transport: Transport, layers: Layers, flags: &[&str]) -> Self {
+        let revision = transport.revision();
+        if transport == Transport::Duplex {
+            let server = Misbehaving::new();
+            return match layers {
+                Layers::None => Self::in_process(server, revision),
+                Layers::Typed => Self::in_process(server::layered(server), revision),
+            };
+        }
+        let layers = match layers {
+            Layers::None => "none",
+            Layers::Typed => "typed",
+        };
+        let flags = [&["--layers", layers], flags].concat();
+        match transport.mode() {
+            None => Self::over_stdio(&flags, revision),
+            Some(mode) => Self::over_http(&flags, mode, revision).await,
+        }
+    }
+
+    /// Serves any handler in this process, and captures what this thread logs meanwhile.
+    pub fn in_process(server: impl ServerHandler, revision: Revision) -> Self {
+        let (logs, capture) = Logs::capture();
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        tokio::spawn(async move {
+            if let Ok(session) = server.serve(theirs).await {
+                let _ = session.waiting().await;
+            }
+        });
+        let mut client = Self::over_pipe(ours, revision, logs);
+        client._capture = Some(capture);
+        client
+    }
+
+    /// Speaks over a pipe to a server that somebody else serves.
+    pub fn over_pipe(pipe: DuplexStream, revision: Revision, logs: Logs) -> Self {
+        let inbox = Inbox::default();
+        let (reader, writer) = split(pipe);
+        let wire = Wire::Lines(Lines::open(reader, writer, inbox.clone()));
+        Self::new(wire, revision, inbox, logs)
+    }
+
+    fn over_stdio(flags: &[&str], revision: Revision) -> Self {
+        let mut process = Process::start(flags);
+        let inbox = Inbox::default();
+        let stdout = process.child.stdout.take().expect("a piped stdout");
+        let stdin = process.child.stdin.take().expect("a piped stdin");
+        let wire = Wire::Lines(Lines::open(stdout, stdin, inbox.clone()));
+        let mut client = Self::new(wire, revision, inbox, process.logs.clone());
+        client._process = Some(process);
+        client
+    }
+
+    async fn over_http(flags: &[&str], mode: &str, revision: Revision) -> Self {
+        let mut process =
+            Process::start(&[&["--http", "127.0.0.1:0", "--mode", mode], flags].concat());
+        let stdout = process.watch_stdout();
+        let inbox = Inbox::default();
+        let wire = Wire::Http(Http::new(&process.address().await, revision, inbox.clone()));
+        let mut client = Self::new(wire, revision, inbox, process.logs.clone());
+        client._process = Some(process);
+        client.stdout = Some(stdout);
+        client
+    }
+
+    fn new(wire: Wire, revision: Revision, inbox: Inbox, logs: Logs) -> Self {
+        Self {
+            wire,
+            revision,
+            inbox,
+            logs,
+            stdout: None,
+            next_id: AtomicU64::new(1),
+            sent: Mutex::default(),
+            _process: None,
+            _capture: None,
+        }
+    }
+
+    /// The handshake of revisions before 2026-07-28, by a client of this name.
+    pub async fn initialize(&self, client_name: &str) -> Answer {
+        let id = self.fresh_id();
+        let message = self.message(&id, "initialize", initialize_params(client_name));
+        match &self.wire {
+            Wire::Lines(lines) => lines.send(&message.to_string()).await,
+            Wire::Http(http) => http.initialize(&id, &message).await,
+        }
+        let answer = self.wait(&id).await;
+        if answer.result().is_some() {
+            self.notify("notifications/initialized", json!({})).await;
+        }
+        answer
+    }
+
+    /// Calls a tool and waits for the answer.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Answer {
+        let id = self.start_call(tool, arguments).await;
+        self.wait(&id).await
+    }
+
+    /// Sends a request and waits for the answer.
+    pub async fn request(&self, method: &str, params: Value) -> Answer {
+        let id = self.start(method, params).await;
+        self.wait(&id).await
+    }
+
+    /// Calls a tool, and returns the call's id at once.
+    pub async fn start_call(&self, tool: &str, arguments: Value) -> Value {
+        self.start("tools/call", call_params(tool, arguments)).await
+    }
+
+    /// Sends a request, and returns its id at once.
+    pub async fn start(&self, method: &str, params: Value) -> Value {
+        let id = self.fresh_id();
+        self.start_as(&id, method, params).await;
+        id
+    }
+
+    /// Sends a request with an id of the caller's choice.
+    pub async fn start_as(&self, id: &Value, method: &str, params: Value) {
+        let message = self.message(id, method, params);
+        match &self.wire {
+            Wire::Lines(lines) => lines.send(&message.to_string()).await,
+            Wire::Http(http) => http.start(id, &message),
+        }
+    }
+
+    /// Waits for the answer to a request. [`Answer::None`] after the guard, or once it is clear
+    /// that none will come.
+    pub async fn wait(&self, id: &Value) -> Answer {
+        self.inbox.wait(id).await
+    }
+
+    /// Sends a notification.
+    pub async fn notify(&self, method: &str, params: Value) {
+        let message = notification(method, &params);
+        match &self.wire {
+            Wire::Lines(lines) => lines.send(&message.to_string()).await,
+            Wire::Http(http) => {
+                http.send(&message).await;
+            }
+        }
+    }
+
+    /// Sends any text: a line, where the transport has lines.
+    pub async fn send_line(&self, text: &str) {
+        match &self.wire {
+            Wire::Lines(lines) => lines.send(text).await,
+            Wire::Http(_) => panic!("HTTP has no lines"),
+        }
+    }
+
+    /// Cancels a request in the way of the transport. HTTP servers without sessions have none
+    /// before 2026-07-28: they ignore all notifications.
+    pub async fn cancel(&self, id: &Value) {
+        match &self.wire {
+            Wire::Http(http) if self.revision == Revision::V2026 => http.hang_up(id),
+            _ => {
+                let params = json!({ "requestId": id, "reason": "the user pressed stop" });
+                self.notify("notifications/cancelled", params).await;
+            }
+        }
+    }
+
+    /// Leaves: ends the session if there is one, and hangs up on all that is open. The server goes
+    /// on until the client is dropped, so that its log can still be read.
+    pub async fn close(&self) {
+        match &self.wire {
+            Wire::Lines(lines) => lines.close().await,
+            Wire::Http(http) => http.close().await,
+        }
+    }
+
+    /// Every byte that the client received so far, HTTP heads included.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.inbox.bytes()
+    }
+
+    /// Everything else that the client received.
+    pub fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    /// What the server logged.
+    pub fn logs(&self) -> &Logs {
+        &self.logs
+    }
+
+    /// What a server that speaks HTTP wrote to stdout, where nothing belongs.
+    pub fn stdout(&self) -> Vec<u8> {
+        self.stdout.as_ref().map(Inbox::bytes).unwrap_or_default()
+    }
+
+    /// Whether it speaks the revision without sessions.
+    pub fn is_2026(&self) -> bool {
+        self.revision == Revision::V2026
+    }
+
+    /// The ids of all requests so far.
+    pub fn sent(&self) -> Vec<Value> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn fresh_id(&self) -> Value {
+        json!(self.next_id.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn message(&self, id: &Value, method: &str, params: Value) -> Value {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).push(id.clone());
+        self.revision.request(id, method, params)
+    }
+}
