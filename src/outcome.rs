@@ -333,7 +333,7 @@ impl Code {
     /// [`MAX_LEN`](Self::MAX_LEN) bytes, the first a letter.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        is_code(text.as_bytes()).then(|| Self(Cow::Owned(text.to_owned())))
+        if is_code(text.as_bytes()) { Some(Self(Cow::Owned(text.to_owned()))) } else { None }
     }
 
     /// The nearest valid code: what a user's `&str` becomes. Letters are lowered, anything else
@@ -358,7 +358,7 @@ impl Code {
             code.insert_str(0, "e_");
             code.truncate(Self::MAX_LEN);
         }
-        is_code(code.as_bytes()).then(|| Self(Cow::Owned(code)))
+        if is_code(code.as_bytes()) { Some(Self(Cow::Owned(code))) } else { None }
     }
 
     /// The code's text.
@@ -386,6 +386,12 @@ const fn is_code(text: &[u8]) -> bool {
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl From<Code> for Cow<'static, str> {
+    fn from(code: Code) -> Self {
+        code.0
     }
 }
 

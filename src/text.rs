@@ -29,8 +29,9 @@ pub(crate) fn cut_bytes(text: &str, max: usize) -> Cow<'_, str> {
     if text.len() <= max {
         return Cow::Borrowed(text);
     }
-    let keep = text.floor_char_boundary(max.saturating_sub("…".len()));
-    Cow::Owned([text.get(..keep).unwrap_or_default(), "…"].concat())
+    let room = max.saturating_sub("…".len());
+    let keep = (0..=room).rev().find_map(|end| text.get(..end)).unwrap_or_default();
+    Cow::Owned([keep, "…"].concat())
 }
 
 /// `text` with every character replaced that could end a line, move a cursor, hide or turn text:

@@ -18,6 +18,8 @@ mod support;
 mod check;
 #[path = "endings/leaving.rs"]
 mod leaving;
+#[path = "endings/row.rs"]
+mod row;
 #[path = "endings/rows.rs"]
 mod rows;
 
@@ -36,7 +38,30 @@ async fn every_ending(transport: Transport) {
     wrong.extend(leaving::cancelled_calls(&client, transport).await);
     wrong.extend(leaving::a_call_whose_client_leaves(&client, transport).await);
     wrong.extend(check::whole_session(&client));
-    assert!(wrong.is_empty(), "{transport:?}: {} wrong:\n- {}\n", wrong.len(), wrong.join("\n- "));
+    report(transport, &wrong);
+}
+
+/// All rows several times over, without waiting for any answer in between.
+async fn all_at_once(transport: Transport) {
+    let client = Client::connect(transport, Layers::Typed).await;
+    let rows = rows::all().into_iter().filter(|row| row.name != rows::EDIT);
+    let rows: Vec<_> = rows.collect();
+    let mut sent = Vec::new();
+    for row in rows.iter().cycle().take(3 * rows.len()) {
+        sent.push((row, client.start(row.method, row.params.clone()).await));
+    }
+    let mut wrong = Vec::new();
+    for (row, id) in &sent {
+        let of_row = check::end_of(&client, row, id).await;
+        wrong.extend(of_row.into_iter().map(|wrong| format!("'{}': {wrong}", row.name)));
+    }
+    wrong.extend(check::whole_session(&client));
+    report(transport, &wrong);
+}
+
+fn report(transport: Transport, wrong: &[String]) {
+    let count = wrong.len();
+    assert!(wrong.is_empty(), "{transport:?}: {count} wrong:\n- {}\n", wrong.join("\n- "));
 }
 
 macro_rules! one_test_a_transport {
@@ -59,4 +84,24 @@ one_test_a_transport! {
     over_http_with_json_answers: Json,
     over_http_in_2026_07_28: Http2026,
     over_http_with_json_answers_in_2026_07_28: Json2026,
+}
+
+#[tokio::test]
+async fn all_at_once_over_a_pipe() {
+    all_at_once(Transport::Duplex).await;
+}
+
+#[tokio::test]
+async fn all_at_once_over_stdio() {
+    all_at_once(Transport::Stdio).await;
+}
+
+#[tokio::test]
+async fn all_at_once_over_http_with_sessions() {
+    all_at_once(Transport::Stateful).await;
+}
+
+#[tokio::test]
+async fn all_at_once_over_http_in_2026_07_28() {
+    all_at_once(Transport::Http2026).await;
 }

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
+use axum::serve::ListenerExt as _;
 use rmcp::{
     ServerHandler, ServiceExt as _,
     transport::streamable_http_server::{
@@ -39,6 +40,10 @@ where
     })?;
     let bound = listener.local_addr().map_err(|error| format!("--http: {error}"))?;
     tracing::info!(addr = %bound, "listening");
+    // Otherwise the second write of a short answer waits 40 ms for the first one's ACK.
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
     axum::serve(listener, axum::Router::new().route_service("/mcp", service))
         .with_graceful_shutdown(async move {
             let _ = tokio::signal::ctrl_c().await;

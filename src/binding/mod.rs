@@ -44,13 +44,19 @@ pub trait McpRequest {
     /// Where it came from. Asked once a call, and only where somebody listens.
     fn origin(&self) -> Origin;
 
-    /// The call that layers further out have begun for this request, if there is one in reach.
-    /// The layers check that it [matches](Call::matches).
-    fn call(&self) -> Option<Call>;
+    /// The call that was handed on with [`set_call`](Self::set_call).
+    fn call(&self) -> Option<&Call>;
 
     /// Hands the call on to the layers further in, and to the handler, which has to run
     /// [in its scope](Call::scope).
     fn set_call(&mut self, call: Call);
+
+    /// A call that may have been begun for this request outside of this stack of layers: in scope
+    /// of the task, or carried by the transport. The layers check that it
+    /// [matches](Call::matches) the request.
+    fn outer_call(&self) -> Option<Call> {
+        Call::current()
+    }
 
     /// Watches whether somebody still waits for the answer.
     fn gone(&self) -> Self::Gone;
@@ -151,15 +157,14 @@ impl Gone for NeverGone {
 
 /// The call of a request: the one that a layer further out has begun, or a new one.
 pub(crate) fn call_of<R: McpRequest>(request: &mut R) -> Call {
-    let known = request.call().filter(|call| {
-        call.matches(request.kind(), &request.method(), request.tool(), request.id().as_ref())
-    });
-    match known {
-        Some(call) => call,
-        None => {
-            let call = Call::begin(request.kind(), request.method(), request.tool(), request.id());
-            request.set_call(call.clone());
-            call
-        }
+    if let Some(call) = request.call() {
+        return call.clone();
     }
+    let (kind, method, id) = (request.kind(), request.method(), request.id());
+    let call = request
+        .outer_call()
+        .filter(|call| call.matches(kind, &method, request.tool(), id.as_ref()))
+        .unwrap_or_else(|| Call::begin(kind, method, request.tool(), id));
+    request.set_call(call.clone());
+    call
 }

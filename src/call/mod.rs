@@ -6,6 +6,7 @@
 //! the call is closed and its one terminal event written; what is known afterwards makes none.
 
 mod id;
+mod name;
 mod record;
 mod scope;
 mod seat;
@@ -29,13 +30,20 @@ pub use self::{
     verdict::Verdict,
 };
 pub(crate) use self::{id::CallIdText, seat::Seat};
-use crate::{event, outcome::Code, policy::Policy, text, unwind};
+use crate::{
+    event,
+    outcome::{Actor, Code, Level, Outcome},
+    policy::Policy,
+    text, unwind,
+};
 
 /// How long a verdict waits for layers further out before it is logged as it is.
 pub(crate) const VERDICT_HOLD: Duration = Duration::from_secs(5);
-/// Notes that a tool can leave on its call, and bytes that are kept of each.
+/// Notes that a tool can leave on its call.
 const MAX_NOTES: usize = 16;
-const NOTE_BYTES: usize = 256;
+/// Bytes that are kept of each until it is redacted, and then cut at 256: a secret that is cut in
+/// half is not recognised.
+const NOTE_BYTES: usize = 2048;
 
 /// A handle to the record of one request. Clones are handles to the same record.
 ///
@@ -62,7 +70,7 @@ struct Inner {
     kind: Kind,
     method: Cow<'static, str>,
     /// Cut at [`text::NAME_CHARS`].
-    tool: Option<Box<str>>,
+    tool: Option<name::Name>,
     request_id: Option<RequestId>,
     seats: AtomicU32,
     state: Mutex<State>,
@@ -71,10 +79,13 @@ struct Inner {
 #[derive(Default)]
 struct State {
     closed: bool,
-    started_logged: bool,
-    verdict: Option<(Verdict, Instant)>,
-    deposit: Option<Box<Failure>>,
-    origin: Origin,
+    has_sink: bool,
+    /// Somebody listens: it is worth to look at the clock.
+    is_heard: bool,
+    verdict: Option<(Verdict, Option<Instant>)>,
+    deposit: Option<Box<Verdict>>,
+    /// Known only where somebody listens.
+    origin: Option<Arc<Origin>>,
     policy: Option<Arc<Policy>>,
     sinks: Sinks,
     notes: Vec<(&'static str, String)>,
@@ -82,12 +93,14 @@ struct State {
 
 /// Where finished calls go: implemented by what a [`LogLayer`](crate::LogLayer) is configured with.
 pub(crate) trait Sink: Send + Sync {
-    /// Whether anybody would see it.
-    fn wants(&self, record: &Record) -> bool;
+    /// Whether anybody would see the end of a call that is logged at `level`.
+    fn wants(&self, level: Level) -> bool;
     /// Takes secrets out of the record.
     fn redact(&self, record: &mut Record);
-    /// Writes or hands on the finished record.
-    fn finished(&self, record: &Record);
+    /// Writes the event about it, unless it is not to write any: `false`.
+    fn write(&self, record: &Record) -> bool;
+    /// Tells its hooks.
+    fn tell(&self, record: &Record);
 }
 
 /// The sinks of a call. There is nearly always one: a second needs a second `LogLayer`.
@@ -110,6 +123,10 @@ impl Sinks {
 
     fn iter(&self) -> impl Iterator<Item = &Arc<dyn Sink>> {
         self.first.iter().chain(&self.more)
+    }
+
+    fn want(&self, level: Level) -> bool {
+        self.iter().any(|sink| sink.wants(level))
     }
 }
 
@@ -137,7 +154,7 @@ impl Call {
             started: Instant::now(),
             kind,
             method,
-            tool: tool.map(|tool| text::cut(tool, text::NAME_CHARS).into()),
+            tool: tool.map(|tool| name::Name::new(&text::cut(tool, text::NAME_CHARS))),
             request_id,
             seats: AtomicU32::new(0),
             state: Mutex::default(),
@@ -190,7 +207,7 @@ impl Call {
     /// The tool's name, cut at 128 characters; on tool calls.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
-        self.0.tool.as_deref()
+        self.0.tool.as_ref().map(name::Name::as_str)
     }
 
     /// Notes a fact of the tool's own for the call's log line, such as how many rows it read. They
@@ -239,36 +256,38 @@ impl Call {
         let late = {
             let mut state = self.state();
             if state.closed {
-                verdict.failure.filter(|failure| failure.cause.is_some())
+                Some(verdict).filter(Verdict::has_cause)
             } else {
                 match &mut state.verdict {
                     Some((earlier, _)) if !earlier.is_overruled_by(&verdict) => {
                         earlier.complete_with(verdict);
                     }
-                    decided => *decided = Some((verdict, Instant::now())),
+                    _ => {
+                        let at = state.is_heard.then(Instant::now);
+                        state.verdict = Some((verdict, at));
+                    }
                 }
                 None
             }
         };
-        if let Some(failure) = late {
-            self.report(*failure);
+        if let Some(verdict) = late {
+            self.report(verdict);
         }
     }
 
     /// Logs at once, as `tool_failed`, a failure that no terminal event tells of.
-    pub(crate) fn report(&self, failure: Failure) {
-        let origin = self.origin();
-        event::lost(self.record_of_lost(Box::new(failure), origin));
+    pub(crate) fn report(&self, verdict: Verdict) {
+        event::lost(self.record_of_lost(verdict, self.origin()));
     }
 
-    /// When the verdict was reached.
+    /// When the verdict was reached, if it was, and if anybody listens.
     pub(crate) fn decided_at(&self) -> Option<Instant> {
-        self.state().verdict.as_ref().map(|(_, at)| *at)
+        self.state().verdict.as_ref().and_then(|(_, at)| *at)
     }
 
     /// Leaves with the call what the client is not told about a failure that is about to be its
     /// answer. After the terminal event it is logged at once, as `tool_failed`.
-    pub fn deposit(&self, failure: Failure) {
+    pub fn deposit(&self, failure: Verdict) {
         let late = {
             let mut state = self.state();
             if state.closed {
@@ -285,7 +304,11 @@ impl Call {
 
     /// Adds to what is known about where the call came from; what is known already stays.
     pub fn add_origin(&self, origin: Origin) {
-        self.state().origin.fill_from(origin);
+        let mut state = self.state();
+        match &mut state.origin {
+            Some(known) => Arc::make_mut(known).fill_from(origin),
+            unknown => *unknown = Some(Arc::new(origin)),
+        }
     }
 
     /// The policy in force, which the innermost layer that has one decides about.
@@ -298,11 +321,13 @@ impl Call {
         self.state().policy = Some(Arc::clone(policy));
     }
 
-    /// Has the end told to `sink`. `true` where this is the first: the call's start is not logged.
-    pub(crate) fn add_sink(&self, sink: Arc<dyn Sink>) -> bool {
+    /// Has the end told to `sink`, which somebody listens to or not. `true` where this is the first
+    /// sink: the call's start is not logged.
+    pub(crate) fn add_sink(&self, sink: Arc<dyn Sink>, is_heard: bool) -> bool {
         let mut state = self.state();
         state.sinks.add(sink);
-        !std::mem::replace(&mut state.started_logged, true)
+        state.is_heard |= is_heard;
+        !std::mem::replace(&mut state.has_sink, true)
     }
 
     /// Takes a seat: the call stays open at least until it is given up.
@@ -317,8 +342,8 @@ impl Call {
     }
 
     /// What is known by now about where it came from.
-    pub(crate) fn origin(&self) -> Origin {
-        self.state().origin.clone()
+    pub(crate) fn origin(&self) -> Arc<Origin> {
+        self.state().origin.clone().unwrap_or_default()
     }
 
     /// Closes the call and writes its terminal event. `otherwise` is the verdict where there is
@@ -330,17 +355,18 @@ impl Call {
                 return;
             }
             let (verdict, at) = match state.verdict.take() {
-                Some(verdict) => verdict,
-                None => (otherwise(), Instant::now()),
+                Some(decided) => decided,
+                None => (otherwise(), None),
             };
             let deposit = state.deposit.take();
             let sinks = std::mem::take(&mut state.sinks);
-            // Nobody logs this call: only a cause must not get lost with it.
-            if sinks.first.is_none() && verdict.failure.is_none() && deposit.is_none() {
+            // Nobody would see it; only a cause must not get lost.
+            let level = record::level_of(self.0.kind, verdict.failure.as_deref());
+            if deposit.is_none() && verdict.failure.is_none() && !sinks.want(level) {
                 return;
             }
-            // `state.origin` stays for what is deposited after the terminal event.
-            let origin = state.origin.clone();
+            let at = at.unwrap_or_else(Instant::now);
+            let origin = state.origin.clone().unwrap_or_default();
             let notes = std::mem::take(&mut state.notes);
             drop(state);
             let (record, lost) = self.finish(verdict, at, deposit, origin, notes);
@@ -357,15 +383,15 @@ impl Call {
         &self,
         verdict: Verdict,
         at: Instant,
-        deposit: Option<Box<Failure>>,
-        origin: Origin,
+        deposit: Option<Box<Verdict>>,
+        origin: Arc<Origin>,
         notes: Vec<(&'static str, String)>,
     ) -> (Record, Option<Record>) {
         let Verdict { outcome, mut failure, reason, task_id } = verdict;
         let mut lost = None;
         if let Some(deposit) = deposit {
-            match &mut failure {
-                Some(failure) => {
+            match (&mut failure, deposit.failure) {
+                (Some(failure), Some(deposit)) => {
                     // The wire says `internal_error` where the log may say more.
                     if failure.code == Code::INTERNAL_ERROR && deposit.code == Code::PANIC {
                         failure.code = deposit.code;
@@ -375,15 +401,14 @@ impl Call {
                     }
                 }
                 // The tool failed while its client was leaving: no terminal line says so.
-                None if matches!(
-                    outcome,
-                    crate::Outcome::Cancelled | crate::Outcome::Abandoned
-                ) =>
+                (None, Some(failure))
+                    if matches!(outcome, Outcome::Cancelled | Outcome::Abandoned) =>
                 {
-                    lost = Some(self.record_of_lost(deposit, origin.clone()));
+                    let verdict = Verdict { failure: Some(failure), ..*deposit };
+                    lost = Some(self.record_of_lost(verdict, Arc::clone(&origin)));
                 }
                 // The tool met a failure and got over it.
-                None => {}
+                _ => {}
             }
         }
         let record = Record {
@@ -398,15 +423,15 @@ impl Call {
         (record, lost)
     }
 
-    fn blank_record(&self, origin: Origin) -> Record {
+    fn blank_record(&self, origin: Arc<Origin>) -> Record {
         Record {
             call_id: self.0.id,
             kind: self.0.kind,
             method: self.0.method.clone(),
-            tool: self.0.tool.clone(),
+            tool: self.tool().map(Into::into),
             request_id: self.0.request_id.clone(),
             origin,
-            outcome: crate::Outcome::Completed,
+            outcome: Outcome::Completed,
             failure: None,
             reason: None,
             task_id: None,
@@ -418,10 +443,10 @@ impl Call {
         }
     }
 
-    fn record_of_lost(&self, failure: Box<Failure>, origin: Origin) -> Record {
+    fn record_of_lost(&self, verdict: Verdict, origin: Arc<Origin>) -> Record {
         Record {
-            outcome: crate::Outcome::Fault,
-            failure: Some(failure),
+            outcome: verdict.outcome,
+            failure: verdict.failure,
             duration: self.0.started.elapsed(),
             ..self.blank_record(origin)
         }
@@ -435,18 +460,16 @@ impl Call {
 
 /// Logs at once what the client is not told about a failure, where no call is in reach: in a task
 /// of its own. `reference` is what the client is told to refer to.
-pub(crate) fn deposit_without_call(reference: CallId, kind: Kind, failure: Failure) {
+pub(crate) fn deposit_without_call(reference: CallId, kind: Kind, failure: Verdict) {
     let call = Call::new(reference, kind, Cow::Borrowed(""), None, None);
-    event::lost(call.record_of_lost(Box::new(failure), Origin::default()));
+    event::lost(call.record_of_lost(failure, Arc::default()));
 }
 
 /// Logs at once a panic in code that a binding runs outside of any request.
 #[cfg(feature = "rmcp")]
 pub(crate) fn report_without_call(method: &'static str, cause: Cause) {
-    let verdict = Verdict::fault(Code::PANIC, crate::Actor::Operator, Some(cause));
-    if let Some(failure) = verdict.failure {
-        Call::begin(Kind::Request, method.into(), None, None).report(*failure);
-    }
+    let verdict = Verdict::fault(Code::PANIC, Actor::Operator, Some(cause));
+    Call::begin(Kind::Request, method.into(), None, None).report(verdict);
 }
 
 fn tell(mut record: Record, sinks: &Sinks) {
@@ -457,13 +480,13 @@ fn tell(mut record: Record, sinks: &Sinks) {
         }
         return;
     };
-    if !sinks.iter().any(|sink| sink.wants(&record)) {
+    if !sinks.want(record.level()) {
         return;
     }
     first.redact(&mut record);
-    for sink in sinks.iter() {
-        unwind::shielded(|| sink.finished(&record));
-    }
+    // Two layers that log tell of one call once.
+    let _ = sinks.iter().any(|sink| sink.write(&record));
+    sinks.iter().for_each(|sink| sink.tell(&record));
 }
 
 impl fmt::Debug for Call {

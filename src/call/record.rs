@@ -230,7 +230,7 @@ pub struct Record {
     /// The JSON-RPC id.
     pub request_id: Option<RequestId>,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: Arc<Origin>,
     /// How it ended.
     pub outcome: Outcome,
     /// Why it failed, if it did.
@@ -296,12 +296,20 @@ impl Record {
     /// The level of the event about it.
     #[must_use]
     pub fn level(&self) -> Level {
-        match (&self.failure, self.kind) {
-            (Some(failure), _) => failure.level,
-            (None, Kind::ToolCall | Kind::MalformedToolCall) if self.result_scanned => Level::Info,
-            (None, Kind::ToolCall | Kind::MalformedToolCall) => Level::Warn,
-            (None, Kind::Request | Kind::Notification) => Level::Debug,
+        match level_of(self.kind, self.failure.as_deref()) {
+            // A success that nobody could check.
+            Level::Info if self.failure.is_none() && !self.result_scanned => Level::Warn,
+            level => level,
         }
+    }
+}
+
+/// The level of the event about a call's end.
+pub(super) fn level_of(kind: Kind, failure: Option<&Failure>) -> Level {
+    match (failure, kind) {
+        (Some(failure), _) => failure.level,
+        (None, Kind::ToolCall | Kind::MalformedToolCall) => Level::Info,
+        (None, Kind::Request | Kind::Notification) => Level::Debug,
     }
 }
 

@@ -150,6 +150,11 @@ impl Verdict {
             )
     }
 
+    /// Whether it tells what the client was not told.
+    pub(super) fn has_cause(&self) -> bool {
+        self.failure.as_ref().is_some_and(|failure| failure.cause.is_some())
+    }
+
     /// Takes over what `later`, the same failure seen further out, knows more about it.
     pub(super) fn complete_with(&mut self, later: Self) {
         if let (Some(own), Some(later)) = (&mut self.failure, later.failure) {

@@ -12,7 +12,7 @@ use tower::BoxError;
 
 use crate::{
     binding::{Gone, McpReply, WhoLeft},
-    call::{Call, Cause, Failure, Kind, Seat, Verdict},
+    call::{Call, Cause, Kind, Seat, Verdict},
     classify::judge,
     contain::Fault,
     outcome::{Actor, Code},
@@ -26,15 +26,10 @@ pin_project! {
         #[pin]
         inner: Option<F>,
         // What there is to answer with where there is no inner future.
-        fault: Option<Fault>,
+        fault: Option<Box<Fault>>,
         kind: Kind,
         seat: Option<Seat>,
-        deadline: Option<Instant>,
-        deadline_after: Duration,
-        // Made at the first pending poll: most calls never need the timer.
-        timer: Option<Pin<Box<Sleep>>>,
-        #[pin]
-        gone: Option<G>,
+        limits: Option<Pin<Box<Limits<G>>>>,
     }
 
     impl<F, G> PinnedDrop for ContainFuture<F, G> {
@@ -49,6 +44,22 @@ pin_project! {
     }
 }
 
+pin_project! {
+    // What may cut the work short. Off by default, and then not there.
+    struct Limits<G> {
+        deadline: Option<Deadline>,
+        #[pin]
+        gone: Option<G>,
+    }
+}
+
+struct Deadline {
+    at: Instant,
+    after: Duration,
+    /// Made at the first pending poll: most calls never need the timer.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
 impl<F, G> ContainFuture<F, G> {
     pub(super) fn new(
         inner: Result<F, Fault>,
@@ -59,19 +70,16 @@ impl<F, G> ContainFuture<F, G> {
     ) -> Self {
         let (inner, fault) = match inner {
             Ok(inner) => (Some(inner), None),
-            Err(fault) => (None, Some(fault)),
+            Err(fault) => (None, Some(Box::new(fault))),
         };
-        Self {
-            inner,
-            fault,
-            kind,
-            seat: Some(seat),
-            // A deadline past what the clock can tell is none.
-            deadline: deadline.and_then(|after| Instant::now().checked_add(after)),
-            deadline_after: deadline.unwrap_or_default(),
-            timer: None,
-            gone,
-        }
+        let deadline = deadline.and_then(|after| {
+            // One past what the clock can tell is none.
+            let at = Instant::now().checked_add(after)?;
+            Some(Deadline { at, after, timer: None })
+        });
+        let limits =
+            (deadline.is_some() || gone.is_some()).then(|| Box::pin(Limits { deadline, gone }));
+        Self { inner, fault, kind, seat: Some(seat), limits }
     }
 }
 
@@ -94,20 +102,14 @@ where
                 }
                 Err(cause) => Err(Ended::Fault(Fault::panic(cause))),
                 Ok(Poll::Pending) => {
-                    if let Some(end) = cut_short(this.gone, this.deadline, this.timer, cx) {
-                        Err(match end {
-                            CutShort::Deadline => {
-                                Ended::Fault(Fault::deadline(*this.deadline_after))
-                            }
-                            CutShort::Left(verdict) => Ended::Left(verdict),
-                        })
-                    } else {
-                        return Poll::Pending;
+                    match this.limits.as_mut().and_then(|it| cut_short(it.as_mut(), cx)) {
+                        Some(end) => Err(end),
+                        None => return Poll::Pending,
                     }
                 }
             },
             None => match this.fault.take() {
-                Some(fault) => Err(Ended::Fault(fault)),
+                Some(fault) => Err(Ended::Fault(*fault)),
                 None => return Poll::Pending,
             },
         };
@@ -121,37 +123,29 @@ where
     }
 }
 
-enum CutShort {
-    Deadline,
-    Left(Verdict),
-}
-
 enum Ended {
     Fault(Fault),
     Left(Verdict),
 }
 
 /// Whether work that is still pending ends here.
-fn cut_short<G: Gone>(
-    mut gone: Pin<&mut Option<G>>,
-    deadline: &Option<Instant>,
-    timer: &mut Option<Pin<Box<Sleep>>>,
-    cx: &mut Context<'_>,
-) -> Option<CutShort> {
-    while let Some(watch) = gone.as_mut().as_pin_mut() {
+fn cut_short<G: Gone>(limits: Pin<&mut Limits<G>>, cx: &mut Context<'_>) -> Option<Ended> {
+    let mut limits = limits.project();
+    while let Some(watch) = limits.gone.as_mut().as_pin_mut() {
         match watch.poll_gone(cx, false) {
             Poll::Pending => break,
             // Polled again, so that it wakes us when it knows more.
             Poll::Ready(WhoLeft::StillServed) => {}
-            Poll::Ready(WhoLeft::Cancelled) => return Some(CutShort::Left(Verdict::cancelled())),
+            Poll::Ready(WhoLeft::Cancelled) => return Some(Ended::Left(Verdict::cancelled())),
             Poll::Ready(WhoLeft::Gone(reason)) => {
-                return Some(CutShort::Left(Verdict::abandoned(reason)));
+                return Some(Ended::Left(Verdict::abandoned(reason)));
             }
         }
     }
-    let deadline = (*deadline)?;
-    let timer = timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
-    timer.as_mut().poll(cx).is_ready().then_some(CutShort::Deadline)
+    let deadline = limits.deadline.as_mut()?;
+    let at = deadline.at;
+    let timer = deadline.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
+    timer.as_mut().poll(cx).is_ready().then(|| Ended::Fault(Fault::deadline(deadline.after)))
 }
 
 fn conclude<Reply: McpReply>(
@@ -197,15 +191,7 @@ fn conclude<Reply: McpReply>(
 
 /// A destructor panicked beside an end that stands: no terminal line says so.
 fn report_stray_panic(call: &Call, cause: Cause) {
-    call.report(Failure {
-        code: Code::PANIC,
-        actor: Some(Actor::Operator),
-        level: Actor::Operator.default_level(),
-        retryable: Some(Actor::Operator.retryable()),
-        error: None,
-        reference: None,
-        cause: Some(cause),
-    });
+    call.report(Verdict::fault(Code::PANIC, Actor::Operator, Some(cause)));
 }
 
 impl<F, G> std::fmt::Debug for ContainFuture<F, G> {

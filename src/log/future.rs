@@ -25,8 +25,8 @@ pin_project! {
         inner: F,
         #[pin]
         gone: Option<G>,
-        // An answer that waits until it is known whether somebody still waits for it.
-        answer: Option<T>,
+        // An answer that waits until it is known whether somebody still waits for it: rare.
+        answer: Option<Box<T>>,
         // Given up once the end is known.
         seat: Option<Seat>,
         // Runs while a verdict from further in has not come out to us as an answer.
@@ -63,7 +63,7 @@ where
                 if !this.gone.as_ref().as_pin_ref().is_some_and(|gone| gone.fired()) {
                     return Poll::Ready(conclude(this.seat.take(), answer));
                 }
-                *this.answer = Some(answer);
+                *this.answer = Some(Box::new(answer));
             }
         }
         while let Some(gone) = this.gone.as_mut().as_pin_mut() {
@@ -84,7 +84,7 @@ where
             }
         }
         if let Some(answer) = this.answer.take() {
-            return Poll::Ready(conclude(this.seat.take(), answer));
+            return Poll::Ready(conclude(this.seat.take(), *answer));
         }
         if let Some(at) = this.seat.as_ref().and_then(|seat| seat.call().decided_at()) {
             let hold = this.hold.get_or_insert_with(|| {

@@ -12,6 +12,7 @@ pub use self::{future::LogFuture, layer::LogLayer, service::Log};
 use crate::{
     call::{Record, Sink},
     event,
+    outcome::Level,
     redact::{self, Redact, Redactor},
 };
 
@@ -70,18 +71,22 @@ impl Logging {
 }
 
 impl Sink for Logging {
-    fn wants(&self, record: &Record) -> bool {
-        !self.hooks.is_empty() || (self.events && event::is_listened_to(record.level()))
+    fn wants(&self, level: Level) -> bool {
+        !self.hooks.is_empty() || (self.events && event::is_listened_to(level))
     }
 
     fn redact(&self, record: &mut Record) {
         redact::redact_record(&*self.redactor, record);
     }
 
-    fn finished(&self, record: &Record) {
+    fn write(&self, record: &Record) -> bool {
         if self.events {
             crate::unwind::shielded(|| event::finished(record));
         }
+        self.events
+    }
+
+    fn tell(&self, record: &Record) {
         for hook in &self.hooks {
             crate::unwind::shielded(|| hook.on_outcome(record));
         }

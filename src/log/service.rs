@@ -46,8 +46,9 @@ where
     fn call(&mut self, mut request: R) -> Self::Future {
         let call = binding::call_of(&mut request);
         let seat = call.sit();
-        let is_first = call.add_sink(Arc::clone(&self.logging) as Arc<dyn Sink>);
-        if is_first && self.logging.is_heard() {
+        let is_heard = self.logging.is_heard();
+        let is_first = call.add_sink(Arc::clone(&self.logging) as Arc<dyn Sink>, is_heard);
+        if is_first && is_heard {
             call.add_origin(request.origin());
             if self.logging.events && request.kind() != Kind::Notification {
                 unwind::shielded(|| event::started(&call));

@@ -100,7 +100,7 @@ pub(crate) enum When {
     AfterAwait,
     /// While it holds a lock that every such call takes.
     Locked,
-    /// In a task of its own, whose `JoinError` is returned.
+    /// In a task of its own, whose failure is returned.
     Spawned,
     /// With a payload that panics when it is dropped.
     PayloadDrop,

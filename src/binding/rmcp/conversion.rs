@@ -17,7 +17,6 @@ impl ToolError {
     /// A JSON-RPC error, for what the protocol wants told that way: it goes out as it is, `data`
     /// included. One that blames the server (-32603 and the server's own range) does not: it is
     /// withheld like any unknown error.
-    #[must_use]
     pub fn protocol(error: ErrorData) -> Self {
         error.into()
     }

@@ -147,13 +147,15 @@ where
     S::Error: Contained,
     S::Future: Send,
 {
-    async fn call_tool(
+    // Not an `async fn`, whose future would carry parameters and context a second time.
+    fn call_tool(
         &self,
         params: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
         let connection = self.connection.clone();
-        self.run(RmcpRequest::of_tool_call(params, context, connection)).await.into_tool_response()
+        let run = self.run(RmcpRequest::of_tool_call(params, context, connection));
+        async { run.await.into_tool_response() }
     }
 
     forward_requests! {

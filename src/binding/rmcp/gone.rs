@@ -141,7 +141,7 @@ impl ClientGone {
         Self {
             token: context.map(|context| context.ct.clone()),
             id: context.map(|context| context.id.clone()),
-            connection: std::sync::Arc::clone(&request.connection),
+            connection: std::sync::Arc::clone(&request.0.connection),
             stream,
             fired: None,
             timer: None,

@@ -86,35 +86,47 @@ impl<H: ServerHandler> Service<RmcpRequest> for HandlerService<H> {
         let handler = Arc::clone(&self.handler);
         // Entered here, next to the handler, and not in a layer: a layer in between may run us on
         // another task.
-        let call = request.call.take();
-        let refusal = Refusal::of(&request);
-        let future: Pin<Box<dyn Future<Output = RmcpReply> + Send>> = match request.message {
-            Message::CallTool(params, context) => Box::pin(Scoped::new(call, async move {
-                match handler.call_tool(params, context).await {
-                    Ok(response) => refusal.check_tool(response),
-                    Err(error) => RmcpReply::Error(error),
-                }
-            })),
-            Message::Request(request, context) => Box::pin(Scoped::new(call, async move {
-                match answer(&*handler, *request, context).await {
-                    Ok(result) => refusal.check(result),
-                    Err(error) => RmcpReply::Error(error),
-                }
-            })),
-            Message::Listen(_, subscription) => Box::pin(Scoped::new(call, async move {
-                match handler.listen(*subscription).await {
-                    // rmcp makes the final result; here it only says that there is one.
-                    Ok(()) => RmcpReply::Result(Box::new(ServerResult::empty(()))),
-                    Err(error) => RmcpReply::Error(error),
-                }
-            })),
-            Message::Notification(notification) => Box::pin(Scoped::new(call, async move {
-                let (notification, context) = *notification;
-                notify(&*handler, notification, context).await;
-                RmcpReply::Handled
-            })),
+        let call = request.0.call.take();
+        let future: Pin<Box<dyn Future<Output = RmcpReply> + Send>> = match request.0.message {
+            // The common case has a future without the room that the others need.
+            Message::CallTool(..) => Box::pin(Scoped::new(call, call_tool(handler, request))),
+            _ => Box::pin(Scoped::new(call, answer_other(handler, request))),
         };
         HandlerFuture { future }
+    }
+}
+
+async fn call_tool<H: ServerHandler>(handler: Arc<H>, request: RmcpRequest) -> RmcpReply {
+    let refusal = Refusal::of(&request);
+    let Message::CallTool(params, context) = request.0.message else {
+        return RmcpReply::Handled;
+    };
+    match handler.call_tool(params, context).await {
+        Ok(response) => refusal.check_tool(response),
+        Err(error) => RmcpReply::Error(error),
+    }
+}
+
+async fn answer_other<H: ServerHandler>(handler: Arc<H>, request: RmcpRequest) -> RmcpReply {
+    let refusal = Refusal::of(&request);
+    let answer = match request.0.message {
+        Message::Request(request, context) => answer(&*handler, *request, context).await,
+        // rmcp makes the final result; here it only says that there is one.
+        Message::Listen(_, subscription) => {
+            handler.listen(*subscription).await.map(ServerResult::empty)
+        }
+        Message::Notification(notification) => {
+            let (notification, context) = *notification;
+            notify(&*handler, notification, context).await;
+            return RmcpReply::Handled;
+        }
+        Message::CallTool(params, context) => {
+            handler.call_tool(params, context).await.map(ServerResult::from)
+        }
+    };
+    match answer {
+        Ok(result) => refusal.check(result),
+        Err(error) => RmcpReply::Error(error),
     }
 }
 
@@ -137,7 +149,7 @@ impl Refusal {
             allows_input_required: request.is_2026_07_28_or_later(),
             declares_tasks,
             // A request that declares capabilities of its own does not have the session's.
-            peer: request.peer.clone().filter(|_| own.is_none()),
+            peer: request.0.peer.clone().filter(|_| own.is_none()),
         }
     }
 

@@ -22,8 +22,13 @@ const META_CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 const SESSION_HEADER: &str = "mcp-session-id";
 
 /// A message for a handler, on its way through the layers.
+///
+/// A pointer: what it carries is large, and each layer moves it.
 #[derive(Debug)]
-pub struct RmcpRequest {
+pub struct RmcpRequest(pub(super) Box<Exchange>);
+
+#[derive(Debug)]
+pub(super) struct Exchange {
     pub(super) message: Message,
     pub(super) call: Option<Call>,
     /// What the client said of itself at `initialize`, shared with rmcp.
@@ -31,8 +36,7 @@ pub struct RmcpRequest {
     pub(super) connection: Arc<Connection>,
 }
 
-/// Tool calls are moved from layer to layer by value; everything else is rarer and larger, and
-/// behind a box.
+/// Tool calls are the common message; what is larger than they are is behind a box of its own.
 #[derive(Debug)]
 pub(super) enum Message {
     CallTool(CallToolRequestParams, RequestContext<RoleServer>),
@@ -58,7 +62,15 @@ impl RmcpRequest {
             ClientRequest::CallToolRequest(request) => Message::CallTool(request.params, context),
             request => Message::Request(Box::new(request), context),
         };
-        Self { message, call: None, peer, connection }
+        Self::boxed(message, peer, connection)
+    }
+
+    fn boxed(
+        message: Message,
+        peer: Option<Arc<InitializeRequestParams>>,
+        connection: Arc<Connection>,
+    ) -> Self {
+        Self(Box::new(Exchange { message, call: None, peer, connection }))
     }
 
     pub(super) fn of_tool_call(
@@ -67,7 +79,7 @@ impl RmcpRequest {
         connection: Arc<Connection>,
     ) -> Self {
         let peer = context.peer.peer_info();
-        Self { message: Message::CallTool(params, context), call: None, peer, connection }
+        Self::boxed(Message::CallTool(params, context), peer, connection)
     }
 
     pub(super) fn of_listen(
@@ -77,7 +89,7 @@ impl RmcpRequest {
     ) -> Self {
         let peer = subscription.request_context().peer.peer_info();
         let message = Message::Listen(Box::new(request), Box::new(subscription));
-        Self { message, call: None, peer, connection }
+        Self::boxed(message, peer, connection)
     }
 
     pub(super) fn of_notification(
@@ -87,13 +99,13 @@ impl RmcpRequest {
     ) -> Self {
         let peer = context.peer.peer_info();
         let message = Message::Notification(Box::new((notification, context)));
-        Self { message, call: None, peer, connection }
+        Self::boxed(message, peer, connection)
     }
 
     /// The parameters of a tool call.
     #[must_use]
     pub fn tool_call(&self) -> Option<&CallToolRequestParams> {
-        match &self.message {
+        match &self.0.message {
             Message::CallTool(params, _) => Some(params),
             _ => None,
         }
@@ -101,7 +113,7 @@ impl RmcpRequest {
 
     /// The parameters of a tool call, to change them.
     pub fn tool_call_mut(&mut self) -> Option<&mut CallToolRequestParams> {
-        match &mut self.message {
+        match &mut self.0.message {
             Message::CallTool(params, _) => Some(params),
             _ => None,
         }
@@ -116,7 +128,7 @@ impl RmcpRequest {
     /// Any other request.
     #[must_use]
     pub fn request(&self) -> Option<&ClientRequest> {
-        match &self.message {
+        match &self.0.message {
             Message::Request(request, _) | Message::Listen(request, _) => Some(request),
             _ => None,
         }
@@ -125,7 +137,7 @@ impl RmcpRequest {
     /// A notification.
     #[must_use]
     pub fn notification(&self) -> Option<&ClientNotification> {
-        match &self.message {
+        match &self.0.message {
             Message::Notification(notification) => Some(&notification.0),
             _ => None,
         }
@@ -134,7 +146,7 @@ impl RmcpRequest {
     /// The context of a request.
     #[must_use]
     pub fn context(&self) -> Option<&RequestContext<RoleServer>> {
-        match &self.message {
+        match &self.0.message {
             Message::CallTool(_, context) | Message::Request(_, context) => Some(context),
             Message::Listen(_, subscription) => Some(subscription.request_context()),
             Message::Notification(_) => None,
@@ -143,7 +155,7 @@ impl RmcpRequest {
 
     /// The context of a request, to change it; not that of a subscription, which rmcp keeps.
     pub fn context_mut(&mut self) -> Option<&mut RequestContext<RoleServer>> {
-        match &mut self.message {
+        match &mut self.0.message {
             Message::CallTool(_, context) | Message::Request(_, context) => Some(context),
             Message::Listen(..) | Message::Notification(_) => None,
         }
@@ -152,14 +164,14 @@ impl RmcpRequest {
     /// The HTTP request that carried the message, where one did.
     #[must_use]
     pub fn http(&self) -> Option<&http::request::Parts> {
-        match &self.message {
+        match &self.0.message {
             Message::Notification(notification) => notification.1.extensions.get(),
             _ => self.context()?.extensions.get(),
         }
     }
 
     fn meta(&self) -> Option<&MetaObject> {
-        match &self.message {
+        match &self.0.message {
             Message::Notification(notification) => Some(&notification.1.meta.0),
             _ => Some(&self.context()?.meta.0),
         }
@@ -170,7 +182,7 @@ impl RmcpRequest {
         let own = self.meta().and_then(|meta| meta.0.get(META_PROTOCOL_VERSION)?.as_str());
         let version = match own {
             Some(version) => version,
-            None => self.peer.as_deref()?.protocol_version.as_str(),
+            None => self.0.peer.as_deref()?.protocol_version.as_str(),
         };
         // Nearly always one that rmcp knows: no copy.
         let known = ProtocolVersion::KNOWN_VERSIONS.iter().find(|known| known.as_str() == version);
@@ -180,7 +192,7 @@ impl RmcpRequest {
     /// Whether the request is under 2026-07-28 or later. Revisions are dates, which compare as text.
     pub(super) fn is_2026_07_28_or_later(&self) -> bool {
         let own = self.meta().and_then(|meta| meta.0.get(META_PROTOCOL_VERSION)?.as_str());
-        own.or_else(|| Some(self.peer.as_deref()?.protocol_version.as_str()))
+        own.or_else(|| Some(self.0.peer.as_deref()?.protocol_version.as_str()))
             .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
     }
 
@@ -194,7 +206,7 @@ impl RmcpRequest {
         }
         // Without a session rmcp makes up who the client is.
         let has_session = self.http().is_none_or(|http| http.headers.contains_key(SESSION_HEADER));
-        self.peer.clone().filter(|_| has_session).map(|peer| peer as Arc<dyn Client>)
+        self.0.peer.clone().filter(|_| has_session).map(|peer| peer as Arc<dyn Client>)
     }
 }
 
@@ -203,7 +215,7 @@ impl McpRequest for RmcpRequest {
     type Gone = ClientGone;
 
     fn kind(&self) -> Kind {
-        match &self.message {
+        match &self.0.message {
             Message::CallTool(..) => Kind::ToolCall,
             // rmcp hands a `tools/call` that it cannot read on as a custom request.
             Message::Request(request, _) | Message::Listen(request, _) => match &**request {
@@ -219,7 +231,7 @@ impl McpRequest for RmcpRequest {
     }
 
     fn method(&self) -> Cow<'static, str> {
-        match &self.message {
+        match &self.0.message {
             Message::CallTool(..) => CallToolRequestMethod::VALUE.into(),
             Message::Request(request, _) | Message::Listen(request, _) => match &**request {
                 ClientRequest::CustomRequest(request) => {
@@ -247,7 +259,7 @@ impl McpRequest for RmcpRequest {
     }
 
     fn tool(&self) -> Option<&str> {
-        match &self.message {
+        match &self.0.message {
             Message::CallTool(params, _) => Some(&params.name),
             Message::Request(request, _) => match &**request {
                 ClientRequest::CustomRequest(request)
@@ -274,7 +286,7 @@ impl McpRequest for RmcpRequest {
             Some(http) => {
                 http.headers.get(SESSION_HEADER).map(|id| Session::from_id(id.as_bytes()))
             }
-            None => Some(self.connection.session),
+            None => Some(self.0.connection.session),
         };
         let trace = self
             .meta()
@@ -284,24 +296,25 @@ impl McpRequest for RmcpRequest {
         Origin {
             client: self.client(),
             protocol_version: self.protocol_version(),
-            transport: http.map(|_| "http".into()).or_else(|| self.connection.transport.clone()),
+            transport: http.map(|_| "http".into()).or_else(|| self.0.connection.transport.clone()),
             session,
             trace,
             ..Origin::default()
         }
     }
 
-    fn call(&self) -> Option<Call> {
-        // A layer further out in this stack; a wrapper round this one; a layer round rmcp's HTTP
-        // service, which leaves it in the HTTP request's extensions.
-        self.call
-            .clone()
-            .or_else(Call::current)
-            .or_else(|| self.http().and_then(|http| http.extensions.get::<Call>()).cloned())
+    fn call(&self) -> Option<&Call> {
+        self.0.call.as_ref()
     }
 
     fn set_call(&mut self, call: Call) {
-        self.call = Some(call);
+        self.0.call = Some(call);
+    }
+
+    fn outer_call(&self) -> Option<Call> {
+        // A wrapper round this one; a layer round rmcp's HTTP service, which leaves it in the HTTP
+        // request's extensions.
+        Call::current().or_else(|| self.http().and_then(|http| http.extensions.get()).cloned())
     }
 
     fn gone(&self) -> ClientGone {

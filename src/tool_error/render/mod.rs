@@ -4,7 +4,7 @@ mod words;
 
 use super::{Declaration, Inner, Source, ToolError};
 use crate::{
-    call::{self, Call, CallId, Failure, Kind},
+    call::{self, Call, CallId, Failure, Kind, Verdict},
     cause::{self, Diagnosis},
     outcome::{Actor, Code, Declared},
     policy::{Heals, Policy},
@@ -71,6 +71,7 @@ impl ToolError {
         let text = words::compose(&mut declaration, kind);
         if let Some(diagnosis) = diagnosis {
             let failure = failure(&declaration, diagnosis, &policy, &text);
+            let failure = Verdict::declared(declaration.outcome, failure);
             match call {
                 Some(call) => call.deposit(failure),
                 None => call::deposit_without_call(id, kind, failure),
