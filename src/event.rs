@@ -29,6 +29,12 @@ macro_rules! listening {
     };
 }
 
+/// Whether anybody listens to anything: a single load.
+pub(crate) fn is_anyone_listening() -> bool {
+    tracing::level_filters::LevelFilter::current() != tracing::level_filters::LevelFilter::OFF
+}
+
+/// Whether anybody listens to events of this crate at `level`.
 pub(crate) fn is_listened_to(level: Level) -> bool {
     match level {
         Level::Trace => listening!(TRACE),

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use crate::{
     call::{Call, Kind, Origin, RequestId},
     outcome::Reason,
-    tool_error::Rendering,
+    tool_error::{Declaration, Rendering},
 };
 
 /// A request as the layers see it.
@@ -47,8 +47,8 @@ pub trait McpRequest {
     /// The call that was handed on with [`set_call`](Self::set_call).
     fn call(&self) -> Option<&Call>;
 
-    /// Hands the call on to the layers further in, and to the handler, which has to run
-    /// [in its scope](Call::scope).
+    /// Hands the call on to the layers further in, and to the handler, which has to run in its
+    /// [scope](crate::Scoped::new).
     fn set_call(&mut self, call: Call);
 
     /// A call that may have been begun for this request outside of this stack of layers: in scope
@@ -90,6 +90,20 @@ pub enum Answer<'a> {
     Error(ErrorView<'a>),
     /// The message was a notification and has been handled.
     Nothing,
+}
+
+impl Answer<'_> {
+    /// Whether it is a result that nothing speaks against: no flag, no record.
+    pub(crate) fn is_plain_success(&self) -> bool {
+        match self {
+            Self::Result(result) => {
+                !result.is_error
+                    && result.meta.is_none_or(|meta| !meta.contains_key(Declaration::KEY))
+            }
+            Self::Nothing => true,
+            Self::Deferred { .. } | Self::InputRequired | Self::Error(_) => false,
+        }
+    }
 }
 
 /// A result, as far as it matters for its verdict.
@@ -155,16 +169,22 @@ impl Gone for NeverGone {
     }
 }
 
-/// The call of a request: the one that a layer further out has begun, or a new one.
-pub(crate) fn call_of<R: McpRequest>(request: &mut R) -> Call {
+/// The call of a request: the one that a layer further out has begun, or, where this layer needs
+/// one, a new one.
+pub(crate) fn call_of<R: McpRequest>(request: &mut R, is_needed: bool) -> Option<Call> {
     if let Some(call) = request.call() {
-        return call.clone();
+        return Some(call.clone());
+    }
+    let outer = request.outer_call();
+    if outer.is_none() && !is_needed {
+        return None;
     }
     let (kind, method, id) = (request.kind(), request.method(), request.id());
-    let call = request
-        .outer_call()
-        .filter(|call| call.matches(kind, &method, request.tool(), id.as_ref()))
-        .unwrap_or_else(|| Call::begin(kind, method, request.tool(), id));
+    let call = match outer {
+        Some(call) if call.matches(kind, &method, request.tool(), id.as_ref()) => call,
+        _ if is_needed => Call::begin(kind, method, request.tool(), id),
+        _ => return None,
+    };
     request.set_call(call.clone());
-    call
+    Some(call)
 }

@@ -32,7 +32,7 @@ pub use self::{
 pub(crate) use self::{id::CallIdText, seat::Seat};
 use crate::{
     event,
-    outcome::{Actor, Code, Level, Outcome},
+    outcome::{Code, Level, Outcome},
     policy::Policy,
     text, unwind,
 };
@@ -80,9 +80,7 @@ struct Inner {
 struct State {
     closed: bool,
     has_sink: bool,
-    /// Somebody listens: it is worth to look at the clock.
-    is_heard: bool,
-    verdict: Option<(Verdict, Option<Instant>)>,
+    verdict: Option<(Verdict, Instant)>,
     deposit: Option<Box<Verdict>>,
     /// Known only where somebody listens.
     origin: Option<Arc<Origin>>,
@@ -142,6 +140,14 @@ impl Call {
         Self::new(CallId::next(), kind, method, tool, request_id)
     }
 
+    /// A call that no layer has a seat in: what is left with it is logged at once.
+    fn begin_unrecorded(kind: Kind) -> Self {
+        let method = if kind.is_tool() { "tools/call" } else { "" };
+        let call = Self::new(CallId::next(), kind, Cow::Borrowed(method), None, None);
+        call.state().closed = true;
+        call
+    }
+
     fn new(
         id: CallId,
         kind: Kind,
@@ -162,8 +168,8 @@ impl Call {
     }
 
     /// The call that the code on this thread works for: inside a tool, prompt or other handler
-    /// under one of our layers. `None` elsewhere, in tasks that a tool has spawned too; give those
-    /// the call with [`scope`](Self::scope).
+    /// that a binding runs. `None` elsewhere, in tasks that a tool has spawned too; give those the
+    /// call with [`scope`](Self::scope).
     #[must_use]
     pub fn current() -> Option<Self> {
         scope::current()
@@ -183,7 +189,7 @@ impl Call {
     /// # }
     /// ```
     pub fn scope<F: Future>(&self, future: F) -> Scoped<F> {
-        Scoped::new(Some(self.clone()), future)
+        Scoped::new(Some(self.clone()), self.kind(), future)
     }
 
     /// The call's short name: `call_id` in the log, the reference in a fault's text.
@@ -262,10 +268,7 @@ impl Call {
                     Some((earlier, _)) if !earlier.is_overruled_by(&verdict) => {
                         earlier.complete_with(verdict);
                     }
-                    _ => {
-                        let at = state.is_heard.then(Instant::now);
-                        state.verdict = Some((verdict, at));
-                    }
+                    decided => *decided = Some((verdict, Instant::now())),
                 }
                 None
             }
@@ -280,9 +283,9 @@ impl Call {
         event::lost(self.record_of_lost(verdict, self.origin()));
     }
 
-    /// When the verdict was reached, if it was, and if anybody listens.
+    /// When the verdict was reached, if it was.
     pub(crate) fn decided_at(&self) -> Option<Instant> {
-        self.state().verdict.as_ref().and_then(|(_, at)| *at)
+        self.state().verdict.as_ref().map(|(_, at)| *at)
     }
 
     /// Leaves with the call what the client is not told about a failure that is about to be its
@@ -321,19 +324,17 @@ impl Call {
         self.state().policy = Some(Arc::clone(policy));
     }
 
-    /// Has the end told to `sink`, which somebody listens to or not. `true` where this is the first
-    /// sink: the call's start is not logged.
-    pub(crate) fn add_sink(&self, sink: Arc<dyn Sink>, is_heard: bool) -> bool {
+    /// Has the end told to `sink`. `true` where this is the first: the call's start is not logged.
+    pub(crate) fn add_sink(&self, sink: Arc<dyn Sink>) -> bool {
         let mut state = self.state();
         state.sinks.add(sink);
-        state.is_heard |= is_heard;
         !std::mem::replace(&mut state.has_sink, true)
     }
 
     /// Takes a seat: the call stays open at least until it is given up.
-    pub(crate) fn sit(&self) -> Seat {
+    pub(crate) fn sit(self) -> Seat {
         self.0.seats.fetch_add(1, Ordering::Relaxed);
-        Seat::new(self.clone())
+        Seat::new(self)
     }
 
     /// The JSON-RPC id.
@@ -356,7 +357,7 @@ impl Call {
             }
             let (verdict, at) = match state.verdict.take() {
                 Some(decided) => decided,
-                None => (otherwise(), None),
+                None => (otherwise(), Instant::now()),
             };
             let deposit = state.deposit.take();
             let sinks = std::mem::take(&mut state.sinks);
@@ -365,7 +366,6 @@ impl Call {
             if deposit.is_none() && verdict.failure.is_none() && !sinks.want(level) {
                 return;
             }
-            let at = at.unwrap_or_else(Instant::now);
             let origin = state.origin.clone().unwrap_or_default();
             let notes = std::mem::take(&mut state.notes);
             drop(state);
@@ -468,7 +468,7 @@ pub(crate) fn deposit_without_call(reference: CallId, kind: Kind, failure: Verdi
 /// Logs at once a panic in code that a binding runs outside of any request.
 #[cfg(feature = "rmcp")]
 pub(crate) fn report_without_call(method: &'static str, cause: Cause) {
-    let verdict = Verdict::fault(Code::PANIC, Actor::Operator, Some(cause));
+    let verdict = Verdict::fault(Code::PANIC, crate::Actor::Operator, Some(cause));
     Call::begin(Kind::Request, method.into(), None, None).report(verdict);
 }
 

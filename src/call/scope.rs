@@ -9,49 +9,68 @@ use std::{
 
 use pin_project_lite::pin_project;
 
-use crate::call::Call;
+use crate::call::{Call, Kind};
+
+/// What a thread works for.
+#[derive(Debug, Default)]
+pub(super) enum Slot {
+    /// Nothing that a layer knows of.
+    #[default]
+    None,
+    /// A message of this kind, whose call nobody has needed so far.
+    Unrecorded(Kind),
+    /// A call.
+    Call(Call),
+}
 
 thread_local! {
-    static CURRENT: RefCell<Option<Call>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Slot> = const { RefCell::new(Slot::None) };
 }
 
 /// The call whose future is being polled on this thread.
 pub(super) fn current() -> Option<Call> {
     // Neither panics where a thread's locals are gone, nor where a destructor asks during a swap.
     CURRENT
-        .try_with(|current| current.try_borrow().ok().and_then(|call| call.clone()))
-        .ok()
-        .flatten()
-}
-
-fn swap(call: Option<Call>) -> Option<Call> {
-    CURRENT
-        .try_with(|current| match current.try_borrow_mut() {
-            Ok(mut current) => std::mem::replace(&mut *current, call),
-            Err(_) => None,
+        .try_with(|current| {
+            let mut current = current.try_borrow_mut().ok()?;
+            match &*current {
+                Slot::None => None,
+                Slot::Call(call) => Some(call.clone()),
+                Slot::Unrecorded(kind) => {
+                    let call = Call::begin_unrecorded(*kind);
+                    *current = Slot::Call(call.clone());
+                    Some(call)
+                }
+            }
         })
         .ok()
         .flatten()
 }
 
-/// Puts a call in scope until it is dropped, then the previous one again.
-#[derive(Debug)]
-pub(super) struct Scope {
-    previous: Option<Call>,
+/// Puts a slot's content in scope until it is dropped, and what was there back then.
+struct Scope<'a> {
+    slot: &'a mut Slot,
 }
 
-impl Scope {
-    pub(super) fn enter(call: Call) -> Self {
-        Self { previous: swap(Some(call)) }
+impl<'a> Scope<'a> {
+    fn enter(slot: &'a mut Slot) -> Self {
+        swap(slot);
+        Self { slot }
     }
 }
 
-impl Drop for Scope {
+impl Drop for Scope<'_> {
     fn drop(&mut self) {
-        let ended = swap(self.previous.take());
-        // Dropped here, outside the borrow: the last handle of a call may run a user's hook.
-        drop(ended);
+        swap(self.slot);
     }
+}
+
+fn swap(slot: &mut Slot) {
+    let _ = CURRENT.try_with(|current| {
+        if let Ok(mut current) = current.try_borrow_mut() {
+            std::mem::swap(&mut *current, slot);
+        }
+    });
 }
 
 pin_project! {
@@ -62,14 +81,14 @@ pin_project! {
     pub struct Scoped<F> {
         #[pin]
         future: Option<F>,
-        call: Option<Call>,
+        slot: Slot,
     }
 
     impl<F> PinnedDrop for Scoped<F> {
         fn drop(this: Pin<&mut Self>) {
             let mut this = this.project();
             if this.future.is_some() {
-                let _scope = this.call.take().map(Scope::enter);
+                let _scope = Scope::enter(this.slot);
                 this.future.set(None);
             }
         }
@@ -77,8 +96,11 @@ pin_project! {
 }
 
 impl<F> Scoped<F> {
-    pub(crate) fn new(call: Option<Call>, future: F) -> Self {
-        Self { future: Some(future), call }
+    /// `future` as the work for a message of this kind: with its call in scope, or, where no layer
+    /// has needed one, with one that begins when it is asked for. For bindings, round a handler.
+    pub fn new(call: Option<Call>, kind: Kind, future: F) -> Self {
+        let slot = call.map_or(Slot::Unrecorded(kind), Slot::Call);
+        Self { future: Some(future), slot }
     }
 }
 
@@ -86,9 +108,9 @@ impl<F: Future> Future for Scoped<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
-        let _scope = this.call.clone().map(Scope::enter);
-        match this.future.as_pin_mut() {
+        let mut this = self.project();
+        let _scope = Scope::enter(this.slot);
+        match this.future.as_mut().as_pin_mut() {
             Some(future) => future.poll(cx),
             None => Poll::Pending,
         }

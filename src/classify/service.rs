@@ -10,8 +10,9 @@ use tower_service::Service;
 
 use crate::{
     binding::{self, McpReply, McpRequest},
-    call::Seat,
+    call::{Call, Seat},
     classify::judge,
+    event,
     macros::accessors,
     policy::Policy,
 };
@@ -45,12 +46,13 @@ where
     }
 
     fn call(&mut self, mut request: R) -> Self::Future {
-        let call = binding::call_of(&mut request);
-        if let Some(policy) = &self.policy {
+        let is_needed = self.policy.is_some() || event::is_anyone_listening();
+        let call = binding::call_of(&mut request, is_needed);
+        if let (Some(call), Some(policy)) = (&call, &self.policy) {
             call.set_policy(policy);
         }
-        let seat = call.sit();
-        ClassifyFuture { inner: self.inner.call(request), seat: Some(seat) }
+        let seat = call.map(Call::sit);
+        ClassifyFuture { inner: self.inner.call(request), seat }
     }
 }
 
@@ -75,10 +77,13 @@ where
         let this = self.project();
         let answer = ready!(this.inner.poll(cx));
         if let (Some(seat), Ok(reply)) = (this.seat.take(), &answer) {
-            let verdict = judge(seat.call(), &reply.answer()).verdict;
+            let answer = reply.answer();
             // An end that is no failure is for the layers further out to decide.
-            if verdict.failure().is_some() {
-                seat.call().decide(verdict);
+            if !answer.is_plain_success() {
+                let verdict = judge(seat.call(), &answer).verdict;
+                if verdict.failure().is_some() {
+                    seat.call().decide(verdict);
+                }
             }
         }
         Poll::Ready(answer)

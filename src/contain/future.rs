@@ -64,7 +64,7 @@ impl<F, G> ContainFuture<F, G> {
     pub(super) fn new(
         inner: Result<F, Fault>,
         kind: Kind,
-        seat: Seat,
+        seat: Option<Seat>,
         deadline: Option<Duration>,
         gone: Option<G>,
     ) -> Self {
@@ -79,7 +79,7 @@ impl<F, G> ContainFuture<F, G> {
         });
         let limits =
             (deadline.is_some() || gone.is_some()).then(|| Box::pin(Limits { deadline, gone }));
-        Self { inner, fault, kind, seat: Some(seat), limits }
+        Self { inner, fault, kind, seat, limits }
     }
 }
 
@@ -94,32 +94,43 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let ended = match this.inner.as_mut().as_pin_mut() {
-            Some(inner) => match unwind::catch(|| inner.poll(cx)) {
-                Ok(Poll::Ready(Ok(reply))) => Ok(reply),
-                Ok(Poll::Ready(Err(error))) => {
-                    Err(Ended::Fault(Fault::error(error, this.seat.as_ref().map(Seat::call))))
+        let Some(inner) = this.inner.as_mut().as_pin_mut() else {
+            let Some(fault) = this.fault.take() else {
+                return Poll::Pending;
+            };
+            return Poll::Ready(Ok(conclude(
+                Err(Ended::Fault(*fault)),
+                None,
+                *this.kind,
+                this.seat,
+            )));
+        };
+        // Written to where it is needed: answers are large, and returning one copies it.
+        let mut polled = Poll::Pending;
+        let panic = unwind::catch(|| polled = inner.poll(cx)).err();
+        let ended = match (panic, polled) {
+            (None, Poll::Ready(Ok(reply))) => Ok(reply),
+            (None, Poll::Ready(Err(error))) => {
+                Err(Ended::Fault(Fault::error(error, this.seat.as_ref().map(Seat::call))))
+            }
+            (None, Poll::Pending) => {
+                match this.limits.as_mut().and_then(|limits| cut_short(limits.as_mut(), cx)) {
+                    Some(end) => Err(end),
+                    None => return Poll::Pending,
                 }
-                Err(cause) => Err(Ended::Fault(Fault::panic(cause))),
-                Ok(Poll::Pending) => {
-                    match this.limits.as_mut().and_then(|it| cut_short(it.as_mut(), cx)) {
-                        Some(end) => Err(end),
-                        None => return Poll::Pending,
-                    }
-                }
-            },
-            None => match this.fault.take() {
-                Some(fault) => Err(Ended::Fault(*fault)),
-                None => return Poll::Pending,
-            },
+            }
+            (Some(cause), _) => Err(Ended::Fault(Fault::panic(cause))),
         };
         // What the finished or abandoned work still holds is dropped in here, before the answer
         // goes out: a destructor that panicked later would take the answer with it.
-        let dropped = unwind::catch(|| this.inner.set(None));
-        let Some(seat) = this.seat.take() else {
-            return Poll::Pending;
-        };
-        Poll::Ready(Ok(conclude(ended, dropped.err(), *this.kind, seat.call())))
+        let stray = unwind::catch(|| this.inner.set(None)).err();
+        match ended {
+            Ok(reply) if stray.is_none() && reply.answer().is_plain_success() => {
+                this.seat.take();
+                Poll::Ready(Ok(reply))
+            }
+            ended => Poll::Ready(Ok(conclude(ended, stray, *this.kind, this.seat))),
+        }
     }
 }
 
@@ -148,12 +159,20 @@ fn cut_short<G: Gone>(limits: Pin<&mut Limits<G>>, cx: &mut Context<'_>) -> Opti
     timer.as_mut().poll(cx).is_ready().then(|| Ended::Fault(Fault::deadline(deadline.after)))
 }
 
+/// The answer where it is anything but a success, and the verdict that goes with it.
+#[cold]
 fn conclude<Reply: McpReply>(
     ended: Result<Reply, Ended>,
     stray: Option<Cause>,
     kind: Kind,
-    call: &Call,
+    seat: &mut Option<Seat>,
 ) -> Reply {
+    let seat = seat.take();
+    // Nobody has needed a call so far; a failure has to have a name to refer to.
+    let call = match &seat {
+        Some(seat) => seat.call(),
+        None => &Call::begin(kind, "".into(), None, None),
+    };
     match ended {
         Ok(reply) => {
             if let Some(cause) = stray {

@@ -8,6 +8,7 @@ use tower_service::Service;
 
 use crate::{
     binding::{self, McpRequest},
+    call::Call,
     contain::{ContainFuture, Fault, layer::Settings},
     event,
     macros::accessors,
@@ -63,12 +64,14 @@ where
 
     fn call(&mut self, mut request: R) -> Self::Future {
         event::cannot_contain();
-        let call = binding::call_of(&mut request);
-        if let Some(policy) = &self.settings.policy {
+        let policy = &self.settings.policy;
+        let is_needed = policy.is_some() || event::is_anyone_listening();
+        let call = binding::call_of(&mut request, is_needed);
+        if let (Some(call), Some(policy)) = (&call, policy) {
             call.set_policy(policy);
         }
         let kind = request.kind();
-        let seat = call.sit();
+        let seat = call.map(Call::sit);
         let gone = self.settings.abort_on_cancel.then(|| request.gone());
         let deadline = self.settings.deadline.filter(|_| kind.is_tool());
         let inner = match self.unready.take() {

@@ -36,8 +36,13 @@ pin_project! {
 }
 
 impl<F, G, T> LogFuture<F, G, T> {
-    pub(super) fn new(inner: F, gone: G, seat: Seat, span: Option<tracing::Span>) -> Self {
-        Self { inner, gone: Some(gone), answer: None, seat: Some(seat), hold: None, span }
+    pub(super) fn new(
+        inner: F,
+        gone: Option<G>,
+        seat: Option<Seat>,
+        span: Option<tracing::Span>,
+    ) -> Self {
+        Self { inner, gone, answer: None, seat, hold: None, span }
     }
 }
 

@@ -63,10 +63,7 @@ impl Default for Logging {
 impl Logging {
     /// Whether facts about a call can end up anywhere at all.
     fn is_heard(&self) -> bool {
-        !self.hooks.is_empty()
-            || (self.events
-                && tracing::level_filters::LevelFilter::current()
-                    != tracing::level_filters::LevelFilter::OFF)
+        !self.hooks.is_empty() || (self.events && event::is_anyone_listening())
     }
 }
 

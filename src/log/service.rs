@@ -44,18 +44,24 @@ where
     }
 
     fn call(&mut self, mut request: R) -> Self::Future {
-        let call = binding::call_of(&mut request);
-        let seat = call.sit();
         let is_heard = self.logging.is_heard();
-        let is_first = call.add_sink(Arc::clone(&self.logging) as Arc<dyn Sink>, is_heard);
-        if is_first && is_heard {
+        // Where nobody listens there is nothing to write down.
+        let call = binding::call_of(&mut request, is_heard).filter(|_| is_heard);
+        let is_first = call
+            .as_ref()
+            .is_some_and(|call| call.add_sink(Arc::clone(&self.logging) as Arc<dyn Sink>));
+        let gone = call.is_some().then(|| request.gone());
+        let mut span = None;
+        if let Some(call) = call.as_ref().filter(|_| is_first) {
             call.add_origin(request.origin());
-            if self.logging.events && request.kind() != Kind::Notification {
-                unwind::shielded(|| event::started(&call));
+            if self.logging.events && call.kind() != Kind::Notification {
+                unwind::shielded(|| event::started(call));
+            }
+            if self.logging.span && call.kind().is_tool() {
+                span = Some(tool_span(call));
             }
         }
-        let span = (self.logging.span && is_first && call.kind().is_tool()).then(|| span(&call));
-        let gone = request.gone();
+        let seat = call.map(Call::sit);
         let inner = match &span {
             Some(span) => span.in_scope(|| self.inner.call(request)),
             None => self.inner.call(request),
@@ -64,7 +70,7 @@ where
     }
 }
 
-fn span(call: &Call) -> tracing::Span {
+fn tool_span(call: &Call) -> tracing::Span {
     let mut span = tracing::Span::none();
     // A subscriber that panics costs the span.
     unwind::shielded(|| {

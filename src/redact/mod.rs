@@ -80,11 +80,18 @@ impl Redact for Redactor {
         let mut copied = 0;
         let mut at = 0;
         while let Some(secret) = scan::next_secret(text, at) {
-            redacted.push_str(text.get(copied..secret.start).unwrap_or_default());
-            redacted.push_str(scan::REDACTED);
-            copied = secret.end;
+            // One that begins inside of another and ends after it widens it: a stray quote must
+            // not swallow the name of the next secret and leave its value.
+            if secret.start >= copied {
+                redacted.push_str(text.get(copied..secret.start).unwrap_or_default());
+                redacted.push_str(scan::REDACTED);
+            }
+            copied = secret.end.max(copied);
+            if copied == text.len() {
+                break;
+            }
             // Always forward, whatever was found.
-            at = secret.end.max(at.saturating_add(1));
+            at = secret.start.max(at.saturating_add(1));
         }
         if copied == 0 {
             return Cow::Borrowed(text);
@@ -116,13 +123,20 @@ pub(crate) fn redact_record(redactor: &dyn Redact, record: &mut Record) {
     }
 }
 
-/// The start of `text`, redacted: [`MARGIN`] times `limit` bytes of it at most.
+/// The start of `text`, redacted: [`MARGIN`] times `limit` bytes of it at most, and `…` where
+/// there was more.
 fn redacted(redactor: &dyn Redact, text: &str, limit: usize) -> String {
-    event::redacted(redactor, head(text, limit.saturating_mul(MARGIN)))
+    let head = head(text, limit.saturating_mul(MARGIN));
+    let mut redacted = event::redacted(redactor, head);
+    if head.len() < text.len() {
+        redacted.push('…');
+    }
+    redacted
 }
 
 /// At most `max` bytes of `text`, without a word that would be cut: half a secret no longer looks
-/// like one.
+/// like one. Of a word that is most of it there is no other part to show; only the URL in it, whose
+/// password ends at an `@` further on, is left out.
 fn head(text: &str, max: usize) -> &str {
     if text.len() <= max {
         return text;
@@ -132,7 +146,14 @@ fn head(text: &str, max: usize) -> &str {
         end = end.saturating_sub(1);
     }
     let head = text.get(..end).unwrap_or_default();
-    head.rfind(char::is_whitespace).and_then(|space| head.get(..space)).unwrap_or(head)
+    let (whole, word) = head.split_at(head.rfind(char::is_whitespace).unwrap_or(0));
+    if whole.len() >= max / 2 {
+        return whole;
+    }
+    match word.rfind("://") {
+        Some(url) => head.get(..whole.len() + url).unwrap_or(whole),
+        None => head,
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use rmcp::{
 use tower_service::Service;
 
 use super::{RmcpReply, RmcpRequest, request::Message};
-use crate::call::Scoped;
+use crate::{binding::McpRequest as _, call::Scoped};
 
 /// The innermost service: calls the wrapped handler.
 #[derive(Debug)]
@@ -86,11 +86,11 @@ impl<H: ServerHandler> Service<RmcpRequest> for HandlerService<H> {
         let handler = Arc::clone(&self.handler);
         // Entered here, next to the handler, and not in a layer: a layer in between may run us on
         // another task.
-        let call = request.0.call.take();
+        let (call, kind) = (request.0.call.take(), request.kind());
         let future: Pin<Box<dyn Future<Output = RmcpReply> + Send>> = match request.0.message {
             // The common case has a future without the room that the others need.
-            Message::CallTool(..) => Box::pin(Scoped::new(call, call_tool(handler, request))),
-            _ => Box::pin(Scoped::new(call, answer_other(handler, request))),
+            Message::CallTool(..) => Box::pin(Scoped::new(call, kind, call_tool(handler, request))),
+            _ => Box::pin(Scoped::new(call, kind, answer_other(handler, request))),
         };
         HandlerFuture { future }
     }
@@ -141,7 +141,9 @@ struct Refusal {
 impl Refusal {
     fn of(request: &RmcpRequest) -> Self {
         const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-        let own = request.context().and_then(|context| context.meta.0.0.get(CAPABILITIES));
+        // From 2026-07-28 on there are two required keys; an older request has one at most.
+        let meta = request.context().map(|context| &context.meta.0.0).filter(|meta| meta.len() > 1);
+        let own = meta.and_then(|meta| meta.get(CAPABILITIES));
         let declares_tasks = own
             .and_then(|own| own.get("extensions")?.get(rmcp::model::TASKS_EXTENSION_ID))
             .is_some();

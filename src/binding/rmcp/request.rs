@@ -38,6 +38,7 @@ pub(super) struct Exchange {
 
 /// Tool calls are the common message; what is larger than they are is behind a box of its own.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "it stands in a box, and is mostly the largest one")]
 pub(super) enum Message {
     CallTool(CallToolRequestParams, RequestContext<RoleServer>),
     Request(Box<ClientRequest>, RequestContext<RoleServer>),
@@ -65,14 +66,18 @@ impl RmcpRequest {
         Self::boxed(message, peer, connection)
     }
 
+    #[inline]
     fn boxed(
         message: Message,
         peer: Option<Arc<InitializeRequestParams>>,
         connection: Arc<Connection>,
     ) -> Self {
-        Self(Box::new(Exchange { message, call: None, peer, connection }))
+        // Written in place: a copy of what a request carries is the dearest part of this binding.
+        let place = Box::new_uninit();
+        Self(Box::write(place, Exchange { message, call: None, peer, connection }))
     }
 
+    #[inline]
     pub(super) fn of_tool_call(
         params: CallToolRequestParams,
         context: RequestContext<RoleServer>,
