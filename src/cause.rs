@@ -31,6 +31,7 @@ pub(crate) struct Diagnosis {
 
 /// What is known of an error by its type.
 struct Known {
+    /// The type's public name.
     name: &'static str,
     is_panic: bool,
     heals: Option<Heals>,
@@ -56,6 +57,8 @@ pub(crate) fn diagnose(
     let mut texts = Texts::default();
     let mut heals = None;
     let mut is_panic = false;
+    // The compiler's name of a type tells where it is defined: `std::io::error::Error`.
+    let type_name = known(error).map(|known| known.name).or(type_name);
     let mut known_name = None;
     let mut next = Some(error);
     for _ in 0..MAX_LINKS {
@@ -123,7 +126,15 @@ fn known(error: &(dyn Error + 'static)) -> Option<Known> {
         };
         return plain("reqwest::Error", heals);
     }
-    None
+    let names = [
+        (error.is::<std::num::ParseIntError>(), "std::num::ParseIntError"),
+        (error.is::<std::num::ParseFloatError>(), "std::num::ParseFloatError"),
+        (error.is::<std::str::Utf8Error>(), "std::str::Utf8Error"),
+        (error.is::<std::string::FromUtf8Error>(), "std::string::FromUtf8Error"),
+        (error.is::<fmt::Error>(), "std::fmt::Error"),
+        (error.is::<serde_json::Error>(), "serde_json::Error"),
+    ];
+    names.iter().find(|(is_it, _)| *is_it).and_then(|(_, name)| plain(*name, None))
 }
 
 /// The next error of a chain; none where `source` panics.
@@ -297,6 +308,32 @@ mod tests {
         assert_eq!(named.cause.error_type, "app::Failed");
         assert_eq!(diagnosed(&link("a", not_found())).cause.error_type, "std::io::Error");
         assert_eq!(diagnosed(&link("a", "b")).cause.error_type, "error");
+    }
+
+    #[tokio::test]
+    async fn a_known_type_has_one_name_whichever_way_it_came_in() {
+        async fn assert<E: Error + Send + Sync + 'static>(error: E, name: &str) {
+            let type_name = std::any::type_name::<E>();
+            let by_type = diagnose(&error, Some(type_name), &Policy::new()).cause.error_type;
+            assert_eq!(by_type, name);
+            let boxed: Box<dyn Error + Send + Sync> = error.into();
+            assert_eq!(diagnosed(&*boxed).cause.error_type, name);
+            assert_eq!(diagnosed(&link("a", boxed)).cause.error_type, name);
+        }
+        assert(io::Error::other("x"), "std::io::Error").await;
+        assert(io::Error::other(io::Error::other("x")), "std::io::Error").await;
+        assert("x".parse::<u8>().unwrap_err(), "std::num::ParseIntError").await;
+        assert("x".parse::<f64>().unwrap_err(), "std::num::ParseFloatError").await;
+        assert(fmt::Error, "std::fmt::Error").await;
+        let bytes = vec![0xff];
+        assert(std::str::from_utf8(&bytes).unwrap_err(), "std::str::Utf8Error").await;
+        assert(String::from_utf8(bytes).unwrap_err(), "std::string::FromUtf8Error").await;
+        let json = serde_json::from_str::<u8>("x").unwrap_err();
+        assert(json, "serde_json::Error").await;
+        assert(elapsed().await, "tokio::time::error::Elapsed").await;
+        let task = tokio::spawn(std::future::pending::<()>());
+        task.abort();
+        assert(task.await.unwrap_err(), "tokio::task::JoinError").await;
     }
 
     #[test]

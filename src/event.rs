@@ -3,12 +3,15 @@
 //! The event's name is its message; the target is [`TARGET`]. A field that is not known is absent.
 //! Everything that a peer controls is cut and escaped here and stands in a field.
 
-use std::{borrow::Cow, fmt::Write as _, sync::Once};
+use std::{
+    borrow::Cow,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use crate::{
-    call::{Call, Origin, Record, RequestId},
+    call::{Call, CallId, Origin, Record, RequestId},
     outcome::Level,
-    redact::{self, Redact},
+    redact::Redact,
     text, unwind,
 };
 
@@ -17,8 +20,6 @@ pub const TARGET: &str = "tower_outcome";
 
 /// Characters of a client's name, a version, a route and the like that are kept.
 const FACT_CHARS: usize = 128;
-/// Bytes of all notes together.
-const NOTES_BYTES: usize = 2048;
 
 /// Whether anybody listens to events of this crate at `level`.
 ///
@@ -64,20 +65,19 @@ struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     fn new(
-        call_id: crate::call::CallId,
+        call_id: CallId,
         is_tool: bool,
         method: &'a str,
         tool: Option<&'a str>,
         request_id: Option<&'a RequestId>,
         origin: &'a Origin,
+        redactor: &dyn Redact,
     ) -> Self {
-        fn fact(text: &str) -> Cow<'_, str> {
-            text::clean(text, FACT_CHARS)
-        }
+        let fact = |text| name(redactor, text, FACT_CHARS);
         let client = origin.client.as_deref();
         Self {
             call_id: call_id.text(),
-            tool: tool.filter(|_| is_tool).map(|tool| text::clean(tool, text::NAME_CHARS)),
+            tool: tool.filter(|_| is_tool).map(|tool| name(redactor, tool, text::NAME_CHARS)),
             method: (!is_tool && !method.is_empty()).then(|| fact(method)),
             request_id: request_id.map(|id| match id {
                 RequestId::Number(number) => Cow::Owned(number.to_string()),
@@ -96,6 +96,17 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// A name that a peer may have chosen, made fit to print.
+fn name<'a>(redactor: &dyn Redact, name: &'a str, max: usize) -> Cow<'a, str> {
+    // A name as names are: nothing in it could be a secret that shows.
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./ ".contains(&byte);
+    if name.len() <= max && name.bytes().all(is_plain) {
+        return Cow::Borrowed(name);
+    }
+    let redacted = redacted(redactor, &text::cut(name, 8 * max));
+    Cow::Owned(text::clean(&redacted, max).into_owned())
+}
+
 /// Writes one event at a level that is known only now: `tracing` fixes an event's level, target
 /// and field names where it stands in the code, so there is one such place for each level.
 macro_rules! at_level {
@@ -111,7 +122,7 @@ macro_rules! at_level {
 }
 
 /// The event about a call's start, at DEBUG.
-pub(crate) fn started(call: &Call) {
+pub(crate) fn started(call: &Call, redactor: &dyn Redact) {
     if !listening!(DEBUG) {
         return;
     }
@@ -124,6 +135,7 @@ pub(crate) fn started(call: &Call) {
         call.tool(),
         call.request_id(),
         &origin,
+        redactor,
     );
     let name = if kind.is_tool() { "tool_call_started" } else { "request_started" };
     tracing::event!(
@@ -146,22 +158,17 @@ pub(crate) fn started(call: &Call) {
     );
 }
 
-/// The terminal event of a call, whose texts are redacted already.
-pub(crate) fn finished(record: &Record) {
-    write(record, record.event(), false);
+/// The terminal event of a call, the texts of whose failure are redacted already.
+pub(crate) fn finished(record: &Record, redactor: &dyn Redact) {
+    write(record, record.event(), None, redactor);
 }
 
-/// A cause that no terminal event carries: `tool_failed`.
-pub(crate) fn lost(mut record: Record) {
-    unwind::shielded(|| {
-        if is_listened_to(record.level()) {
-            redact::redact_record(&redact::Redactor::new(), &mut record);
-            write(&record, "tool_failed", true);
-        }
-    });
+/// The same of a failure that no terminal event tells of: `tool_failed`.
+pub(crate) fn lost(record: &Record, redactor: &dyn Redact) {
+    write(record, "tool_failed", Some(record.call_id), redactor);
 }
 
-fn write(record: &Record, name: &'static str, is_lost: bool) {
+fn write(record: &Record, event: &'static str, reference: Option<CallId>, redactor: &dyn Redact) {
     let f = Fields::new(
         record.call_id,
         record.kind.is_tool(),
@@ -169,22 +176,22 @@ fn write(record: &Record, name: &'static str, is_lost: bool) {
         record.tool.as_deref(),
         record.request_id.as_ref(),
         &record.origin,
+        redactor,
     );
     let failure = record.failure.as_deref();
     let cause = failure.and_then(|failure| failure.cause.as_ref());
     let error = failure
         .and_then(|failure| failure.error.as_deref())
         .map(|error| text::clean(error, text::ERROR_CHARS));
-    let reference = failure
-        .and_then(|failure| failure.reference.as_deref())
-        .filter(|reference| *reference != f.call_id.as_str())
-        .map(|reference| text::clean(reference, FACT_CHARS));
-    let reference = match reference {
-        None if is_lost => Some(Cow::Borrowed(f.call_id.as_str())),
-        reference => reference,
+    let reference = match (reference, failure.and_then(|failure| failure.reference.as_deref())) {
+        (Some(reference), _) => Some(Cow::Owned(reference.to_string())),
+        (None, Some(reference)) if reference != f.call_id.as_str() => {
+            Some(name(redactor, reference, FACT_CHARS))
+        }
+        _ => None,
     };
     let chain = cause.map(|cause| text::escape(&cause.chain));
-    let task_id = record.task_id.as_deref().map(|id| text::clean(id, FACT_CHARS));
+    let task_id = record.task_id.as_deref().map(|id| name(redactor, id, FACT_CHARS));
     let notes = notes(record);
     // Milliseconds with three decimals.
     #[allow(clippy::cast_precision_loss, reason = "exact up to 285 years")]
@@ -221,37 +228,33 @@ fn write(record: &Record, name: &'static str, is_lost: bool) {
         trace_id = f.trace_id.as_deref(),
         span_id = f.span_id.as_deref(),
         notes = notes.as_deref(),
-        "{name}"
+        "{event}"
     );
 }
 
-/// What the tool noted, as `name=value name=value`.
+/// What the tool noted, as one JSON object: a value cannot pass for another note.
 fn notes(record: &Record) -> Option<String> {
     if record.notes.is_empty() {
         return None;
     }
-    let mut notes = String::new();
-    for (name, value) in &record.notes {
-        let space = if notes.is_empty() { "" } else { " " };
-        // Writing to a `String` cannot fail.
-        let _ = write!(notes, "{space}{}={}", text::escape(name), text::escape(value));
-    }
-    Some(text::cut_bytes(&notes, NOTES_BYTES).into_owned())
+    let notes = record
+        .notes
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), serde_json::Value::from(text::escape(value))));
+    Some(serde_json::Value::Object(notes.collect()).to_string())
 }
 
 /// Says once that panics cannot be contained in this build.
 pub(crate) fn cannot_contain() {
-    static ONCE: Once = Once::new();
-    if cfg!(panic = "abort") {
-        ONCE.call_once(|| {
-            unwind::shielded(|| {
-                tracing::warn!(
-                    target: TARGET,
-                    detail = "built with panic = \"abort\": a panic ends the process and is \
-                              neither answered nor logged; build with panic = \"unwind\"",
-                    "containment_unavailable"
-                );
-            });
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if cfg!(panic = "abort") && !SAID.swap(true, Ordering::Relaxed) {
+        unwind::shielded(|| {
+            tracing::warn!(
+                target: TARGET,
+                detail = "built with panic = \"abort\": a panic ends the process and is neither \
+                          answered nor logged; build with panic = \"unwind\"",
+                "containment_unavailable"
+            );
         });
     }
 }

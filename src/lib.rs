@@ -127,8 +127,10 @@ mod only_tools;
 mod outcome;
 mod outcome_layer;
 mod policy;
+mod ready;
 mod redact;
 mod text;
+mod timer;
 mod tool_error;
 mod unwind;
 
@@ -148,7 +150,7 @@ pub use crate::{
     outcome::{Actor, Code, Declared, Level, Outcome, Reason, Retryable},
     outcome_layer::OutcomeLayer,
     policy::{Heals, Policy, Undeclared},
-    redact::{Redact, Redactor},
+    redact::{Redact, Redactor, redact_fn},
     tool_error::{
         Candidate, Declaration, Declare, Effects, Limit, Rendering, ResultExt, ToolError,
     },

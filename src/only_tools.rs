@@ -3,7 +3,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
 use pin_project_lite::pin_project;
@@ -11,7 +11,7 @@ use tower::BoxError;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::{binding::McpRequest, call::Kind};
+use crate::{binding::McpRequest, ready::Admission};
 
 /// Applies `layer` to tool calls alone; everything else passes beside it.
 ///
@@ -62,29 +62,27 @@ where
     R: McpRequest,
     T: Service<R, Response = R::Reply> + Clone,
     T::Error: Into<BoxError>,
-    S: Service<R, Response = R::Reply>,
+    S: Service<R, Response = R::Reply> + Clone,
     S::Error: Into<BoxError>,
 {
     type Response = R::Reply;
     type Error = BoxError;
     type Future = OnlyToolsFuture<R, T, S>;
 
-    /// Ready when the way beside the layer is: which way a request goes is not known before it is
-    /// there. A tool call waits in its future until the layer is ready for it.
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.others.poll_ready(cx).map_err(Into::into)
+    /// Always ready: which way a request goes is not known before it is there, and to be ready on
+    /// both ways would take a permit on the one that it does not go. It waits in its future.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: R) -> Self::Future {
-        let state = match request.kind() {
-            Kind::ToolCall | Kind::MalformedToolCall => {
-                State::Waiting { tools: self.tools.clone(), request: Some(request) }
-            }
-            Kind::Request | Kind::Notification => {
-                State::Beside { future: self.others.call(request) }
-            }
-        };
-        OnlyToolsFuture { state }
+        OnlyToolsFuture {
+            way: if request.kind().is_tool() {
+                Way::Through { future: Admission::new(self.tools.clone(), request) }
+            } else {
+                Way::Beside { future: Admission::new(self.others.clone(), request) }
+            },
+        }
     }
 }
 
@@ -96,20 +94,19 @@ pin_project! {
         S: Service<R>,
     {
         #[pin]
-        state: State<R, T, S>,
+        way: Way<R, T, S>,
     }
 }
 
 pin_project! {
-    #[project = StateProjection]
-    enum State<R, T, S>
+    #[project = WayProjection]
+    enum Way<R, T, S>
     where
         T: Service<R>,
         S: Service<R>,
     {
-        Waiting { tools: T, request: Option<R> },
-        Through { #[pin] future: T::Future },
-        Beside { #[pin] future: S::Future },
+        Through { #[pin] future: Admission<T, R> },
+        Beside { #[pin] future: Admission<S, R> },
     }
 }
 
@@ -123,20 +120,9 @@ where
     type Output = Result<T::Response, BoxError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.project().state;
-        loop {
-            let future = match state.as_mut().project() {
-                StateProjection::Waiting { tools, request } => {
-                    ready!(tools.poll_ready(cx)).map_err(Into::into)?;
-                    match request.take() {
-                        Some(request) => tools.call(request),
-                        None => return Poll::Pending,
-                    }
-                }
-                StateProjection::Through { future } => return future.poll(cx).map_err(Into::into),
-                StateProjection::Beside { future } => return future.poll(cx).map_err(Into::into),
-            };
-            state.set(State::Through { future });
+        match self.project().way.project() {
+            WayProjection::Through { future } => future.poll(cx).map_err(Into::into),
+            WayProjection::Beside { future } => future.poll(cx).map_err(Into::into),
         }
     }
 }

@@ -52,6 +52,13 @@ impl OutcomeLayer {
         self
     }
 
+    /// See [`LogLayer::events`].
+    #[must_use]
+    pub fn events(mut self, events: bool) -> Self {
+        self.log = self.log.events(events);
+        self
+    }
+
     /// See [`LogLayer::span`].
     #[must_use]
     pub fn span(mut self, span: bool) -> Self {
@@ -79,5 +86,17 @@ impl<S> Layer<S> for OutcomeLayer {
 
     fn layer(&self, inner: S) -> Self::Service {
         self.log.layer(self.classify.layer(self.contain.layer(inner)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_can_be_left_to_hooks() {
+        let layer = |events| format!("{:?}", OutcomeLayer::new().events(events));
+        assert!(layer(true).contains("events: true"));
+        assert!(layer(false).contains("events: false"));
     }
 }

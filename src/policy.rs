@@ -10,8 +10,18 @@ use std::{
 
 use crate::outcome::{Code, Level};
 
-/// What the client gets of an error that its author did not declare: an `isError` result without a
-/// record.
+/// What the client gets of an `isError` result without a record: an error whose author did not say
+/// what it means.
+///
+/// It is about these alone:
+///
+/// - A JSON-RPC error -32603, or one of the server's own range (-32099 to -32000) but the few that
+///   the protocol gives a meaning, is always withheld. On `tools/call` the client gets an
+///   `isError` result with the fixed text in its place, on other requests a -32603 with it.
+/// - What a declared [`ToolError`](crate::ToolError) says goes out as it is.
+/// - What rmcp itself says of arguments that do not fit (an `isError` result that begins with
+///   "failed to deserialize parameters:") is the client's fault and passes: `rejected`, with the
+///   code `invalid_arguments`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Undeclared {
     /// The author's own text.
@@ -58,7 +68,7 @@ type Recogniser = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<Heals> + Send + S
 pub struct Policy {
     undeclared: Undeclared,
     undeclared_level: Option<Level>,
-    levels: BTreeMap<String, Level>,
+    levels: BTreeMap<Code, Level>,
     distrust_levels: bool,
     recognisers: Vec<Recogniser>,
 }
@@ -85,11 +95,14 @@ impl Policy {
         self
     }
 
-    /// The level of failures with this code, whatever they declare. Codes are in the `code` field
-    /// of the log.
+    /// The level of failures with this code, whatever they declare: a [`Code`] or a text. A text
+    /// is made a code as [`ToolError`](crate::ToolError) does it, so that "Bad Mode!" is
+    /// `bad_mode`; one that cannot be is ignored. Codes are in the `code` field of the log.
     #[must_use]
-    pub fn level(mut self, code: impl Into<String>, level: Level) -> Self {
-        self.levels.insert(code.into(), level);
+    pub fn level(mut self, code: impl AsRef<str>, level: Level) -> Self {
+        if let Some(code) = Code::coerce(code.as_ref().to_owned().into()) {
+            self.levels.insert(code, level);
+        }
         self
     }
 
@@ -112,18 +125,34 @@ impl Policy {
         self
     }
 
+    /// This policy within an outer one: its own levels come first, and what the outer one masks or
+    /// does not trust stays so.
+    pub(crate) fn within(&self, outer: &Self) -> Self {
+        let mut both = self.clone();
+        if outer.undeclared == Undeclared::Mask {
+            both.undeclared = Undeclared::Mask;
+        }
+        both.undeclared_level = self.undeclared_level.or(outer.undeclared_level);
+        for (code, level) in &outer.levels {
+            both.levels.entry(code.clone()).or_insert(*level);
+        }
+        both.distrust_levels |= outer.distrust_levels;
+        both.recognisers.extend(outer.recognisers.iter().cloned());
+        both
+    }
+
     pub(crate) fn masks_undeclared(&self) -> bool {
         self.undeclared == Undeclared::Mask
     }
 
     /// The level of a failure that declares nothing.
     pub(crate) fn level_of_undeclared(&self, code: &Code) -> Level {
-        self.levels.get(code.as_str()).copied().or(self.undeclared_level).unwrap_or(Level::Error)
+        self.levels.get(code).copied().or(self.undeclared_level).unwrap_or(Level::Error)
     }
 
     /// The level of a failure whose author, or whose kind, says `declared`.
     pub(crate) fn level_of(&self, code: &Code, declared: Option<Level>, default: Level) -> Level {
-        if let Some(level) = self.levels.get(code.as_str()) {
+        if let Some(level) = self.levels.get(code) {
             return *level;
         }
         match declared {
@@ -155,5 +184,26 @@ impl fmt::Debug for Policy {
             .field("trust_declared_levels", &!self.distrust_levels)
             .field("recognisers", &self.recognisers.len())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_levels_code_is_made_one_as_that_of_a_failure_is() {
+        let level = Level::Debug;
+        for policy in [
+            Policy::new().level("bad_mode", level),
+            Policy::new().level("Bad Mode!", level),
+            Policy::new().level(Code::from_static("bad_mode"), level),
+            Policy::new().level(&Code::from_static("bad_mode"), level),
+            Policy::new().level(String::from("bad_mode"), level),
+            Policy::new().level("bad_mode", level).level("!", Level::Error),
+        ] {
+            assert_eq!(policy.level_of(&Code::from_static("bad_mode"), None, Level::Info), level);
+            assert_eq!(policy.level_of(&Code::REJECTED, None, Level::Info), Level::Info);
+        }
     }
 }

@@ -69,6 +69,36 @@ pub(crate) fn clean(text: &str, max: usize) -> Cow<'_, str> {
     }
 }
 
+/// `value` as JSON, at most `max` bytes of it: `Err` with the start where it would be longer.
+pub(crate) fn json_within(value: &serde_json::Value, max: usize) -> Result<String, String> {
+    let mut out = Limited { bytes: Vec::new(), max };
+    let is_whole = serde_json::to_writer(&mut out, value).is_ok();
+    let text = String::from_utf8_lossy(&out.bytes).into_owned();
+    if is_whole { Ok(text) } else { Err(text) }
+}
+
+/// Takes so many bytes and refuses the rest.
+struct Limited {
+    bytes: Vec<u8>,
+    max: usize,
+}
+
+impl std::io::Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let room = self.max.saturating_sub(self.bytes.len());
+        let fits = bytes.get(..room.min(bytes.len())).unwrap_or_default();
+        self.bytes.extend_from_slice(fits);
+        if fits.len() < bytes.len() {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 fn is_unsafe(c: char) -> bool {
     match c {
         ' '..='~' => false,
@@ -81,6 +111,8 @@ fn is_unsafe(c: char) -> bool {
         | '\u{61c}'
         | '\u{6dd}'
         | '\u{70f}'
+        | '\u{890}'..='\u{891}'
+        | '\u{8e2}'
         | '\u{180e}'
         | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}'
@@ -89,6 +121,7 @@ fn is_unsafe(c: char) -> bool {
         | '\u{fff9}'..='\u{fffb}'
         | '\u{110bd}'
         | '\u{110cd}'
+        | '\u{13430}'..='\u{1343f}'
         | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e01ef}' => true,

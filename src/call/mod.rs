@@ -5,11 +5,13 @@
 //! which is seen further out overrules a success seen further in. When the last seat is given up
 //! the call is closed and its one terminal event written; what is known afterwards makes none.
 
+mod ending;
 mod id;
 mod name;
 mod record;
 mod scope;
 mod seat;
+mod sink;
 mod verdict;
 
 use std::{
@@ -23,19 +25,20 @@ use std::{
     time::{Duration, Instant},
 };
 
+use self::sink::Sinks;
+pub(crate) use self::{
+    ending::{deposit_without_call, report_without_call},
+    id::CallIdText,
+    seat::Seat,
+    sink::Sink,
+};
 pub use self::{
     id::CallId,
     record::{Cause, Client, Failure, Kind, Origin, Record, RequestId, Session, TraceContext},
     scope::Scoped,
     verdict::Verdict,
 };
-pub(crate) use self::{id::CallIdText, seat::Seat};
-use crate::{
-    event,
-    outcome::{Code, Level, Outcome},
-    policy::Policy,
-    text, unwind,
-};
+use crate::{event, outcome::Outcome, policy::Policy, text, unwind};
 
 /// How long a verdict waits for layers further out before it is logged as it is.
 pub(crate) const VERDICT_HOLD: Duration = Duration::from_secs(5);
@@ -79,7 +82,8 @@ struct Inner {
 #[derive(Default)]
 struct State {
     closed: bool,
-    has_sink: bool,
+    has_started: bool,
+    has_span: bool,
     verdict: Option<(Verdict, Instant)>,
     deposit: Option<Box<Verdict>>,
     /// Known only where somebody listens.
@@ -87,45 +91,6 @@ struct State {
     policy: Option<Arc<Policy>>,
     sinks: Sinks,
     notes: Vec<(&'static str, String)>,
-}
-
-/// Where finished calls go: implemented by what a [`LogLayer`](crate::LogLayer) is configured with.
-pub(crate) trait Sink: Send + Sync {
-    /// Whether anybody would see the end of a call that is logged at `level`.
-    fn wants(&self, level: Level) -> bool;
-    /// Takes secrets out of the record.
-    fn redact(&self, record: &mut Record);
-    /// Writes the event about it, unless it is not to write any: `false`.
-    fn write(&self, record: &Record) -> bool;
-    /// Tells its hooks.
-    fn tell(&self, record: &Record);
-}
-
-/// The sinks of a call. There is nearly always one: a second needs a second `LogLayer`.
-#[derive(Default)]
-struct Sinks {
-    first: Option<Arc<dyn Sink>>,
-    more: Vec<Arc<dyn Sink>>,
-}
-
-impl Sinks {
-    fn add(&mut self, sink: Arc<dyn Sink>) {
-        match &self.first {
-            None => self.first = Some(sink),
-            // The same layer applied twice tells its hooks once.
-            Some(first) if Arc::ptr_eq(first, &sink) => {}
-            Some(_) if self.more.iter().any(|known| Arc::ptr_eq(known, &sink)) => {}
-            Some(_) => self.more.push(sink),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Arc<dyn Sink>> {
-        self.first.iter().chain(&self.more)
-    }
-
-    fn want(&self, level: Level) -> bool {
-        self.iter().any(|sink| sink.wants(level))
-    }
 }
 
 impl Call {
@@ -279,13 +244,15 @@ impl Call {
     }
 
     /// Logs at once, as `tool_failed`, a failure that no terminal event tells of.
-    pub(crate) fn report(&self, verdict: Verdict) {
-        event::lost(self.record_of_lost(verdict, self.origin()));
+    pub fn report(&self, verdict: Verdict) {
+        let sinks = self.state().sinks.clone();
+        sinks.lost(self.record_of_lost(verdict, self.origin()));
     }
 
-    /// When the verdict was reached, if it was.
-    pub(crate) fn decided_at(&self) -> Option<Instant> {
-        self.state().verdict.as_ref().map(|(_, at)| *at)
+    /// When the verdict was reached, if it was, and whether it is that nobody waits any more.
+    pub(crate) fn decided(&self) -> Option<(Instant, bool)> {
+        let left = [Outcome::Cancelled, Outcome::Abandoned];
+        self.state().verdict.as_ref().map(|(verdict, at)| (*at, left.contains(&verdict.outcome)))
     }
 
     /// Leaves with the call what the client is not told about a failure that is about to be its
@@ -306,29 +273,51 @@ impl Call {
     }
 
     /// Adds to what is known about where the call came from; what is known already stays.
-    pub fn add_origin(&self, origin: Origin) {
-        let mut state = self.state();
-        match &mut state.origin {
-            Some(known) => Arc::make_mut(known).fill_from(origin),
-            unknown => *unknown = Some(Arc::new(origin)),
+    pub fn add_origin(&self, mut origin: Origin) {
+        let known = self.state().origin.take();
+        // Outside of the lock: a client's description may be a user's type.
+        if let Some(known) = known {
+            let mut known = Arc::unwrap_or_clone(known);
+            known.fill_from(std::mem::take(&mut origin));
+            origin = known;
         }
+        self.state().origin = Some(Arc::new(origin));
     }
 
-    /// The policy in force, which the innermost layer that has one decides about.
+    /// The policy in force: the innermost layer's, within what those further out decide.
     #[must_use]
     pub fn policy(&self) -> Arc<Policy> {
         self.state().policy.clone().unwrap_or_else(Policy::default_shared)
     }
 
     pub(crate) fn set_policy(&self, policy: &Arc<Policy>) {
-        self.state().policy = Some(Arc::clone(policy));
+        let outer = self.state().policy.take();
+        let policy = match outer {
+            Some(outer) if !Arc::ptr_eq(&outer, policy) => Arc::new(policy.within(&outer)),
+            _ => Arc::clone(policy),
+        };
+        self.state().policy = Some(policy);
     }
 
-    /// Has the end told to `sink`. `true` where this is the first: the call's start is not logged.
-    pub(crate) fn add_sink(&self, sink: Arc<dyn Sink>) -> bool {
-        let mut state = self.state();
-        state.sinks.add(sink);
-        !std::mem::replace(&mut state.has_sink, true)
+    /// Has the end told to `sink`.
+    pub(crate) fn add_sink(&self, sink: Arc<dyn Sink>) {
+        self.state().sinks.add(sink);
+    }
+
+    /// Whether the call's start is still to be logged; it is then taken for logged.
+    pub(crate) fn starts(&self) -> bool {
+        !std::mem::replace(&mut self.state().has_started, true)
+    }
+
+    /// Whether the call has no span of ours yet; it is then taken to have one.
+    pub(crate) fn takes_span(&self) -> bool {
+        !std::mem::replace(&mut self.state().has_span, true)
+    }
+
+    /// Writes the event about the call's start.
+    pub(crate) fn tell_start(&self) {
+        let sinks = self.state().sinks.clone();
+        unwind::shielded(|| event::started(self, &sinks));
     }
 
     /// Takes a seat: the call stays open at least until it is given up.
@@ -347,146 +336,10 @@ impl Call {
         self.state().origin.clone().unwrap_or_default()
     }
 
-    /// Closes the call and writes its terminal event. `otherwise` is the verdict where there is
-    /// none. Whatever happens in there costs at most the event.
-    pub(crate) fn close(&self, otherwise: impl FnOnce() -> Verdict) {
-        let (record, sinks, lost) = {
-            let mut state = self.state();
-            if std::mem::replace(&mut state.closed, true) {
-                return;
-            }
-            let (verdict, at) = match state.verdict.take() {
-                Some(decided) => decided,
-                None => (otherwise(), Instant::now()),
-            };
-            let deposit = state.deposit.take();
-            let sinks = std::mem::take(&mut state.sinks);
-            // Nobody would see it; only a cause must not get lost.
-            let level = record::level_of(self.0.kind, verdict.failure.as_deref());
-            if deposit.is_none() && verdict.failure.is_none() && !sinks.want(level) {
-                return;
-            }
-            let origin = state.origin.clone().unwrap_or_default();
-            let notes = std::mem::take(&mut state.notes);
-            drop(state);
-            let (record, lost) = self.finish(verdict, at, deposit, origin, notes);
-            (record, sinks, lost)
-        };
-        // A subscriber, hook or redactor that panics costs its own output and no answer.
-        unwind::shielded(|| tell(record, &sinks));
-        if let Some(lost) = lost {
-            event::lost(lost);
-        }
-    }
-
-    fn finish(
-        &self,
-        verdict: Verdict,
-        at: Instant,
-        deposit: Option<Box<Verdict>>,
-        origin: Arc<Origin>,
-        notes: Vec<(&'static str, String)>,
-    ) -> (Record, Option<Record>) {
-        let Verdict { outcome, mut failure, reason, task_id } = verdict;
-        let mut lost = None;
-        if let Some(deposit) = deposit {
-            match (&mut failure, deposit.failure) {
-                (Some(failure), Some(deposit)) => {
-                    // The wire says `internal_error` where the log may say more.
-                    if failure.code == Code::INTERNAL_ERROR && deposit.code == Code::PANIC {
-                        failure.code = deposit.code;
-                    }
-                    if failure.cause.is_none() {
-                        failure.cause = deposit.cause;
-                    }
-                }
-                // The tool failed while its client was leaving: no terminal line says so.
-                (None, Some(failure))
-                    if matches!(outcome, Outcome::Cancelled | Outcome::Abandoned) =>
-                {
-                    let verdict = Verdict { failure: Some(failure), ..*deposit };
-                    lost = Some(self.record_of_lost(verdict, Arc::clone(&origin)));
-                }
-                // The tool met a failure and got over it.
-                _ => {}
-            }
-        }
-        let record = Record {
-            outcome,
-            failure,
-            reason,
-            task_id,
-            duration: at.saturating_duration_since(self.0.started),
-            notes,
-            ..self.blank_record(origin)
-        };
-        (record, lost)
-    }
-
-    fn blank_record(&self, origin: Arc<Origin>) -> Record {
-        Record {
-            call_id: self.0.id,
-            kind: self.0.kind,
-            method: self.0.method.clone(),
-            tool: self.tool().map(Into::into),
-            request_id: self.0.request_id.clone(),
-            origin,
-            outcome: Outcome::Completed,
-            failure: None,
-            reason: None,
-            task_id: None,
-            duration: Duration::ZERO,
-            request_bytes: None,
-            result_bytes: None,
-            result_scanned: true,
-            notes: Vec::new(),
-        }
-    }
-
-    fn record_of_lost(&self, verdict: Verdict, origin: Arc<Origin>) -> Record {
-        Record {
-            outcome: verdict.outcome,
-            failure: verdict.failure,
-            duration: self.0.started.elapsed(),
-            ..self.blank_record(origin)
-        }
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing of ours panics under the lock, and if it did, half a record beats none.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Logs at once what the client is not told about a failure, where no call is in reach: in a task
-/// of its own. `reference` is what the client is told to refer to.
-pub(crate) fn deposit_without_call(reference: CallId, kind: Kind, failure: Verdict) {
-    let call = Call::new(reference, kind, Cow::Borrowed(""), None, None);
-    event::lost(call.record_of_lost(failure, Arc::default()));
-}
-
-/// Logs at once a panic in code that a binding runs outside of any request.
-#[cfg(feature = "rmcp")]
-pub(crate) fn report_without_call(method: &'static str, cause: Cause) {
-    let verdict = Verdict::fault(Code::PANIC, crate::Actor::Operator, Some(cause));
-    Call::begin(Kind::Request, method.into(), None, None).report(verdict);
-}
-
-fn tell(mut record: Record, sinks: &Sinks) {
-    let Some(first) = &sinks.first else {
-        // No LogLayer: the cause is all that is written.
-        if record.failure.as_ref().is_some_and(|failure| failure.cause.is_some()) {
-            event::lost(record);
-        }
-        return;
-    };
-    if !sinks.want(record.level()) {
-        return;
-    }
-    first.redact(&mut record);
-    // Two layers that log tell of one call once.
-    let _ = sinks.iter().any(|sink| sink.write(&record));
-    sinks.iter().for_each(|sink| sink.tell(&record));
 }
 
 impl fmt::Debug for Call {

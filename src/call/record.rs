@@ -191,6 +191,23 @@ pub struct Failure {
     pub cause: Option<Cause>,
 }
 
+impl Failure {
+    /// A failure of this kind, which this actor has to act on: with the level and the advice that
+    /// follow from that, and nothing else known.
+    #[must_use]
+    pub fn new(code: Code, actor: Actor) -> Self {
+        Self {
+            code,
+            actor: Some(actor),
+            level: actor.default_level(),
+            retryable: Some(actor.retryable()),
+            error: None,
+            reference: None,
+            cause: None,
+        }
+    }
+}
+
 /// What an operator needs to know about a failure, and nobody else may.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -2,7 +2,7 @@
 
 use crate::{
     call::{Cause, Failure},
-    outcome::{Actor, Code, Declared, Level, Outcome, Reason, Retryable},
+    outcome::{Actor, Code, Declared, Level, Outcome, Reason},
 };
 
 /// How a call ended, as one of the layers saw it.
@@ -12,11 +12,13 @@ pub struct Verdict {
     pub(super) failure: Option<Box<Failure>>,
     pub(super) reason: Option<Reason>,
     pub(super) task_id: Option<Box<str>>,
+    /// The failure's text is what went out, whatever came from further in.
+    is_told: bool,
 }
 
 impl Verdict {
     fn plain(outcome: Outcome) -> Self {
-        Self { outcome, failure: None, reason: None, task_id: None }
+        Self { outcome, failure: None, reason: None, task_id: None, is_told: false }
     }
 
     /// The result fits the contract.
@@ -58,31 +60,14 @@ impl Verdict {
     /// A fault that nobody declared: a panic, an unknown error, a timeout.
     #[must_use]
     pub fn fault(code: Code, actor: Actor, cause: Option<Cause>) -> Self {
-        let failure = Failure {
-            code,
-            actor: Some(actor),
-            level: actor.default_level(),
-            retryable: Some(actor.retryable()),
-            error: None,
-            reference: None,
-            cause,
-        };
+        let failure = Failure { cause, ..Failure::new(code, actor) };
         Self::declared(Declared::Fault, failure)
     }
 
     /// A JSON-RPC error that tells the client what is wrong with its request.
     #[must_use]
     pub fn protocol_error(code: Code, error: Option<String>) -> Self {
-        let actor = Actor::Model;
-        let failure = Failure {
-            code,
-            actor: Some(actor),
-            level: actor.default_level(),
-            retryable: Some(Retryable::WithDifferentArguments),
-            error,
-            reference: None,
-            cause: None,
-        };
+        let failure = Failure { error, ..Failure::new(code, Actor::Model) };
         Self { failure: Some(Box::new(failure)), ..Self::plain(Outcome::ProtocolError) }
     }
 
@@ -108,6 +93,13 @@ impl Verdict {
             failure.error = Some(error.into());
         }
         self
+    }
+
+    /// The same, where `error` was put in the place of what came from further in.
+    #[must_use]
+    pub fn told(mut self, error: impl Into<String>) -> Self {
+        self.is_told = true;
+        self.with_error(error)
     }
 
     /// The same, with `cause` as what the client was not told.
@@ -157,8 +149,12 @@ impl Verdict {
 
     /// Takes over what `later`, the same failure seen further out, knows more about it.
     pub(super) fn complete_with(&mut self, later: Self) {
+        let later_is_told = later.is_told;
         if let (Some(own), Some(later)) = (&mut self.failure, later.failure) {
-            own.error = own.error.take().or(later.error);
+            own.error = match own.error.take() {
+                Some(earlier) if !later_is_told => Some(earlier),
+                earlier => later.error.or(earlier),
+            };
             own.cause = own.cause.take().or(later.cause);
             own.reference = own.reference.take().or(later.reference);
         }

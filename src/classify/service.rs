@@ -29,7 +29,7 @@ impl<S> Classify<S> {
         Self { inner, policy }
     }
 
-    accessors!();
+    accessors!(self => &self.inner, &mut self.inner, self.inner);
 }
 
 impl<R, S> Service<R> for Classify<S>

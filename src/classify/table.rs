@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     binding::{Answer, ErrorView, ResultView},
     call::{Call, Cause, Failure, Kind, Verdict},
-    outcome::{Actor, Code, Declared, Retryable},
+    outcome::{Actor, Code, Declared},
     policy::Policy,
     text,
     tool_error::Declaration,
@@ -69,7 +69,12 @@ fn judge_failed_result(call: &Call, result: &ResultView<'_>, record: Option<&Val
     }
     let verdict = undeclared(text, &policy);
     if policy.masks_undeclared() {
-        let hidden = Cause::new("is_error", bounded(result.text.unwrap_or_default()));
+        let hidden = match (result.text, result.structured) {
+            (Some(text), _) => bounded(text),
+            (None, Some(structured)) => json_start(structured),
+            (None, None) => String::new(),
+        };
+        let hidden = Cause::new("is_error", hidden);
         return Judgement { verdict: verdict.with_cause(hidden), withhold: true };
     }
     verdict.into()
@@ -109,7 +114,7 @@ fn judge_unlisted_error(error: &ErrorView<'_>, policy: &Policy) -> Judgement {
     let mut hidden = bounded(error.message);
     if let Some(data) = error.data {
         hidden.push(' ');
-        hidden.push_str(&text::cut_bytes(&data.to_string(), text::CAUSE_BYTES));
+        hidden.push_str(&json_start(data));
     }
     let cause = Cause::new(format!("jsonrpc_error {}", error.code), hidden);
     let verdict = fault(Code::INTERNAL_ERROR, Actor::Operator, Some(cause), policy);
@@ -142,7 +147,11 @@ fn is_unknown_tool_text(text: &str, tool: &str) -> bool {
     if text.eq_ignore_ascii_case("tool not found") || text.eq_ignore_ascii_case("unknown tool") {
         return true;
     }
-    let named = |rest: &str| rest.trim().trim_matches(['\'', '"', '`']) == tool;
+    // The call keeps the start of a name.
+    let named = |rest: &str| {
+        let name = rest.trim().trim_matches(['\'', '"', '`']);
+        text::cut(name, text::NAME_CHARS) == tool
+    };
     strip_word(text, "unknown tool:").is_some_and(named)
         || strip_word(text, "unknown tool ").is_some_and(named)
         || strip_word(text, "tool not found:").is_some_and(named)
@@ -162,25 +171,18 @@ fn declared(declaration: &Declaration, error: Option<String>, policy: &Policy) -
     let failure = Failure {
         level: policy.level_of(&code, declaration.level, actor.default_level()),
         retryable: Some(declaration.retryable()),
-        actor: Some(actor),
-        code,
         error: error.or_else(|| declaration.message.clone()),
         reference: declaration.reference.clone(),
-        cause: None,
+        ..Failure::new(code, actor)
     };
     Verdict::declared(declaration.outcome, failure)
 }
 
 fn rejected(code: Code, error: &str, policy: &Policy) -> Verdict {
-    let actor = Actor::Model;
     let failure = Failure {
-        level: policy.level_of(&code, None, actor.default_level()),
-        retryable: Some(Retryable::WithDifferentArguments),
-        actor: Some(actor),
-        code,
+        level: policy.level_of(&code, None, Actor::Model.default_level()),
         error: Some(bounded(error)),
-        reference: None,
-        cause: None,
+        ..Failure::new(code, Actor::Model)
     };
     Verdict::declared(Declared::Rejected, failure)
 }
@@ -198,6 +200,10 @@ fn undeclared(error: Option<String>, policy: &Policy) -> Verdict {
 pub(crate) fn fault(code: Code, actor: Actor, cause: Option<Cause>, policy: &Policy) -> Verdict {
     let level = policy.level_of(&code, None, actor.default_level());
     Verdict::fault(code, actor, cause).with_level(level)
+}
+
+fn json_start(value: &Value) -> String {
+    text::json_within(value, text::CAUSE_BYTES).unwrap_or_else(|start| start + "…")
 }
 
 fn bounded(text: &str) -> String {

@@ -3,19 +3,19 @@ use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use pin_project_lite::pin_project;
-use tokio::time::{Instant, Sleep};
 use tower::BoxError;
 
 use crate::{
     binding::{Gone, McpReply, WhoLeft},
     call::{Call, Cause, Kind, Seat, Verdict},
     classify::judge,
-    contain::Fault,
+    contain::{Fault, UnknownError},
     outcome::{Actor, Code},
+    timer::Timer,
     tool_error::Rendering,
     unwind,
 };
@@ -57,7 +57,7 @@ struct Deadline {
     at: Instant,
     after: Duration,
     /// Made at the first pending poll: most calls never need the timer.
-    timer: Option<Pin<Box<Sleep>>>,
+    timer: Option<Timer>,
 }
 
 impl<F, G> ContainFuture<F, G> {
@@ -111,7 +111,8 @@ where
         let ended = match (panic, polled) {
             (None, Poll::Ready(Ok(reply))) => Ok(reply),
             (None, Poll::Ready(Err(error))) => {
-                Err(Ended::Fault(Fault::error(error, this.seat.as_ref().map(Seat::call))))
+                let call = this.seat.as_ref().map(Seat::call);
+                Err(Ended::Fault(Fault::of(UnknownError::new(error), call)))
             }
             (None, Poll::Pending) => {
                 match this.limits.as_mut().and_then(|limits| cut_short(limits.as_mut(), cx)) {
@@ -155,8 +156,8 @@ fn cut_short<G: Gone>(limits: Pin<&mut Limits<G>>, cx: &mut Context<'_>) -> Opti
     }
     let deadline = limits.deadline.as_mut()?;
     let at = deadline.at;
-    let timer = deadline.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
-    timer.as_mut().poll(cx).is_ready().then(|| Ended::Fault(Fault::deadline(deadline.after)))
+    let timer = deadline.timer.get_or_insert_with(|| Timer::until(at));
+    Pin::new(timer).poll(cx).is_ready().then(|| Ended::Fault(Fault::deadline(deadline.after)))
 }
 
 /// The answer where it is anything but a success, and the verdict that goes with it.
@@ -186,7 +187,7 @@ fn conclude<Reply: McpReply>(
                 return reply;
             }
             let rendering = Rendering::fault(kind, None, call.id());
-            call.decide(judgement.verdict.with_error(rendering.text.clone()));
+            call.decide(judgement.verdict.told(rendering.text.clone()));
             Reply::failure(kind, rendering)
         }
         Err(Ended::Fault(mut fault)) => {
@@ -194,7 +195,7 @@ fn conclude<Reply: McpReply>(
                 fault.also(&cause);
             }
             let rendering = Rendering::fault(kind, fault.heals(), call.id());
-            call.decide(fault.into_verdict(call).with_error(rendering.text.clone()));
+            call.decide(fault.into_verdict(call).told(rendering.text.clone()));
             Reply::failure(kind, rendering)
         }
         Err(Ended::Left(verdict)) => {

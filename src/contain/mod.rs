@@ -13,8 +13,6 @@ mod future;
 mod layer;
 mod service;
 
-use std::error::Error;
-
 use tower::BoxError;
 
 pub use self::{future::ContainFuture, layer::ContainLayer, service::Contain};
@@ -24,6 +22,23 @@ use crate::{
     outcome::{Actor, Code},
     policy::Heals,
 };
+
+/// An error of a layer further in, as it came.
+#[derive(Debug)]
+pub(crate) struct UnknownError {
+    error: BoxError,
+    /// Where it is not that of a box.
+    type_name: Option<&'static str>,
+}
+
+impl UnknownError {
+    /// The conversion is somebody else's code, and may panic.
+    pub(crate) fn new<E: Into<BoxError>>(error: E) -> Result<Self, Cause> {
+        let type_name = std::any::type_name::<E>();
+        let type_name = (type_name != std::any::type_name::<BoxError>()).then_some(type_name);
+        crate::unwind::catch(|| error.into()).map(|error| Self { error, type_name })
+    }
+}
 
 /// What kept the service from answering.
 #[derive(Debug)]
@@ -43,17 +58,22 @@ impl Fault {
         Self { code: Code::TIMEOUT, heals: Some(Heals::Timeout), cause }
     }
 
-    /// What the error of a layer further in means. The error is dropped, whatever its destructor
-    /// does: that of a `JoinError` drops a panic's payload.
-    pub(crate) fn error<E: Into<BoxError>>(error: E, call: Option<&Call>) -> Self {
-        let error: BoxError = error.into();
-        let source: &(dyn Error + 'static) = &*error;
+    /// What the error of a layer further in means to this call.
+    fn error(error: UnknownError, call: Option<&Call>) -> Self {
+        let UnknownError { error, type_name } = error;
         let policy = call.map_or_else(crate::Policy::default_shared, Call::policy);
-        let type_name = std::any::type_name::<E>();
-        let type_name = (type_name != std::any::type_name::<BoxError>()).then_some(type_name);
-        let Diagnosis { code, heals, cause } = cause::diagnose(source, type_name, &policy);
+        let Diagnosis { code, heals, cause } = cause::diagnose(&*error, type_name, &policy);
+        // Whatever its destructor does: that of a `JoinError` drops a panic's payload.
         crate::unwind::drop_shielded(error);
         Self { code, heals, cause }
+    }
+
+    /// An error, or the panic in its place.
+    fn of(reason: Result<UnknownError, Cause>, call: Option<&Call>) -> Self {
+        match reason {
+            Ok(error) => Self::error(error, call),
+            Err(cause) => Self::panic(cause),
+        }
     }
 
     pub(crate) fn heals(&self) -> Option<Heals> {

@@ -8,20 +8,21 @@ use tower_service::Service;
 
 use crate::{
     binding::{self, McpRequest},
-    call::Call,
-    contain::{ContainFuture, Fault, layer::Settings},
+    call::{Call, Cause, Seat},
+    contain::{ContainFuture, Fault, UnknownError, layer::Settings},
     event,
     macros::accessors,
+    ready::{Admission, Queued},
     unwind,
 };
 
 /// The service of [`ContainLayer`](crate::ContainLayer).
 #[derive(Debug)]
 pub struct Contain<S> {
-    inner: S,
+    inner: Queued<S>,
     settings: Settings,
-    /// The inner service could not become ready: the next call is answered with that.
-    unready: Option<Fault>,
+    /// Why the inner service could not become ready: the next call is answered with that.
+    unready: Option<Result<UnknownError, Cause>>,
 }
 
 impl<S: Clone> Clone for Contain<S> {
@@ -33,32 +34,31 @@ impl<S: Clone> Clone for Contain<S> {
 
 impl<S> Contain<S> {
     pub(super) fn new(inner: S, settings: Settings) -> Self {
-        Self { inner, settings, unready: None }
+        Self { inner: Queued::new(inner), settings, unready: None }
     }
 
-    accessors!();
+    accessors!(self => self.inner.get_ref(), self.inner.get_mut(), self.inner.into_inner());
 }
 
 impl<R, S> Service<R> for Contain<S>
 where
     R: McpRequest,
-    S: Service<R, Response = R::Reply>,
+    S: Service<R, Response = R::Reply> + Clone,
     S::Error: Into<BoxError>,
 {
     type Response = R::Reply;
     type Error = Infallible;
-    type Future = ContainFuture<S::Future, R::Gone>;
+    type Future = ContainFuture<Admission<S, R>, R::Gone>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         if self.unready.is_some() {
             return Poll::Ready(Ok(()));
         }
-        match unwind::catch(|| self.inner.poll_ready(cx)) {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(Ok(()))) => {}
-            Ok(Poll::Ready(Err(error))) => self.unready = Some(Fault::error(error, None)),
-            Err(cause) => self.unready = Some(Fault::panic(cause)),
-        }
+        self.unready = match unwind::catch(|| self.inner.poll_ready(cx)) {
+            Ok(Poll::Ready(Ok(())) | Poll::Pending) => None,
+            Ok(Poll::Ready(Err(error))) => Some(UnknownError::new(error)),
+            Err(cause) => Some(Err(cause)),
+        };
         Poll::Ready(Ok(()))
     }
 
@@ -75,9 +75,9 @@ where
         let gone = self.settings.abort_on_cancel.then(|| request.gone());
         let deadline = self.settings.deadline.filter(|_| kind.is_tool());
         let inner = match self.unready.take() {
-            Some(fault) => {
+            Some(reason) => {
                 unwind::drop_shielded(request);
-                Err(fault)
+                Err(Fault::of(reason, seat.as_ref().map(Seat::call)))
             }
             // A handler's synchronous part runs here, before there is a future.
             None => unwind::catch(|| self.inner.call(request)).map_err(Fault::panic),

@@ -7,7 +7,6 @@ use std::{
 };
 
 use pin_project_lite::pin_project;
-use tokio::time::Sleep;
 use tower::BoxError;
 
 use crate::{
@@ -15,7 +14,9 @@ use crate::{
     call::{Call, Cause, Seat, VERDICT_HOLD, Verdict},
     cause,
     classify::{self, judge},
+    log::span::ToolSpan,
     outcome::{Actor, Code},
+    timer::Timer,
 };
 
 pin_project! {
@@ -30,8 +31,8 @@ pin_project! {
         // Given up once the end is known.
         seat: Option<Seat>,
         // Runs while a verdict from further in has not come out to us as an answer.
-        hold: Option<Pin<Box<Sleep>>>,
-        span: Option<tracing::Span>,
+        hold: Option<Timer>,
+        span: Option<ToolSpan>,
     }
 }
 
@@ -40,7 +41,7 @@ impl<F, G, T> LogFuture<F, G, T> {
         inner: F,
         gone: Option<G>,
         seat: Option<Seat>,
-        span: Option<tracing::Span>,
+        span: Option<ToolSpan>,
     ) -> Self {
         Self { inner, gone, answer: None, seat, hold: None, span }
     }
@@ -59,13 +60,20 @@ where
         let mut this = self.project();
         if this.answer.is_none() {
             let unwinding = Unwinding(this.seat.as_ref());
-            let polled = {
-                let _entered = this.span.as_ref().map(tracing::Span::enter);
-                this.inner.poll(cx)
+            let inner = this.inner;
+            let polled = match this.span {
+                Some(span) => span.within(|| inner.poll(cx)),
+                None => inner.poll(cx),
             };
             drop(unwinding);
             if let Poll::Ready(answer) = polled {
-                if !this.gone.as_ref().as_pin_ref().is_some_and(|gone| gone.fired()) {
+                let fired = this.gone.as_ref().as_pin_ref().is_some_and(|gone| gone.fired());
+                // A layer further in may know already why.
+                let is_known = || {
+                    let decided = this.seat.as_ref().and_then(|seat| seat.call().decided());
+                    decided.is_some_and(|(_, left)| left)
+                };
+                if !fired || is_known() {
                     return Poll::Ready(conclude(this.seat.take(), answer));
                 }
                 *this.answer = Some(Box::new(answer));
@@ -91,11 +99,9 @@ where
         if let Some(answer) = this.answer.take() {
             return Poll::Ready(conclude(this.seat.take(), *answer));
         }
-        if let Some(at) = this.seat.as_ref().and_then(|seat| seat.call().decided_at()) {
-            let hold = this.hold.get_or_insert_with(|| {
-                Box::pin(tokio::time::sleep_until((at + VERDICT_HOLD).into()))
-            });
-            if hold.as_mut().poll(cx).is_ready()
+        if let Some((at, _)) = this.seat.as_ref().and_then(|seat| seat.call().decided()) {
+            let hold = this.hold.get_or_insert_with(|| Timer::until(at + VERDICT_HOLD));
+            if Pin::new(hold).poll(cx).is_ready()
                 && let Some(seat) = this.seat.take()
             {
                 seat.call().close(|| Verdict::abandoned(None));

@@ -5,6 +5,7 @@
 mod future;
 mod layer;
 mod service;
+mod span;
 
 use std::{fmt, sync::Arc};
 
@@ -13,7 +14,7 @@ use crate::{
     call::{Record, Sink},
     event,
     outcome::Level,
-    redact::{self, Redact, Redactor},
+    redact::{Redact, Redactor},
 };
 
 /// Told of each finished call: what the log line is made of, typed. Closures are hooks.
@@ -72,15 +73,12 @@ impl Sink for Logging {
         !self.hooks.is_empty() || (self.events && event::is_listened_to(level))
     }
 
-    fn redact(&self, record: &mut Record) {
-        redact::redact_record(&*self.redactor, record);
+    fn writes(&self) -> bool {
+        self.events
     }
 
-    fn write(&self, record: &Record) -> bool {
-        if self.events {
-            crate::unwind::shielded(|| event::finished(record));
-        }
-        self.events
+    fn redactor(&self) -> &dyn Redact {
+        &*self.redactor
     }
 
     fn tell(&self, record: &Record) {

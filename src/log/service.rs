@@ -8,36 +8,35 @@ use tower_service::Service;
 use crate::{
     binding::{self, McpRequest},
     call::{Call, Kind, Sink},
-    event,
-    log::{LogFuture, Logging},
+    log::{LogFuture, Logging, span::ToolSpan},
     macros::accessors,
-    text, unwind,
+    ready::{Admission, Queued},
 };
 
 /// The service of [`LogLayer`](crate::LogLayer).
 #[derive(Clone, Debug)]
 pub struct Log<S> {
-    inner: S,
+    inner: Queued<S>,
     logging: Arc<Logging>,
 }
 
 impl<S> Log<S> {
     pub(super) fn new(inner: S, logging: Arc<Logging>) -> Self {
-        Self { inner, logging }
+        Self { inner: Queued::new(inner), logging }
     }
 
-    accessors!();
+    accessors!(self => self.inner.get_ref(), self.inner.get_mut(), self.inner.into_inner());
 }
 
 impl<R, S> Service<R> for Log<S>
 where
     R: McpRequest,
-    S: Service<R, Response = R::Reply>,
+    S: Service<R, Response = R::Reply> + Clone,
     S::Error: 'static,
 {
     type Response = R::Reply;
     type Error = S::Error;
-    type Future = LogFuture<S::Future, R::Gone, Result<R::Reply, S::Error>>;
+    type Future = LogFuture<Admission<S, R>, R::Gone, Result<R::Reply, S::Error>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
@@ -47,39 +46,23 @@ where
         let is_heard = self.logging.is_heard();
         // Where nobody listens there is nothing to write down.
         let call = binding::call_of(&mut request, is_heard).filter(|_| is_heard);
-        let is_first = call
-            .as_ref()
-            .is_some_and(|call| call.add_sink(Arc::clone(&self.logging) as Arc<dyn Sink>));
-        let gone = call.is_some().then(|| request.gone());
         let mut span = None;
-        if let Some(call) = call.as_ref().filter(|_| is_first) {
+        if let Some(call) = &call {
+            call.add_sink(Arc::clone(&self.logging) as Arc<dyn Sink>);
             call.add_origin(request.origin());
-            if self.logging.events && call.kind() != Kind::Notification {
-                unwind::shielded(|| event::started(call));
+            if self.logging.events && call.kind() != Kind::Notification && call.starts() {
+                call.tell_start();
             }
-            if self.logging.span && call.kind().is_tool() {
-                span = Some(tool_span(call));
+            if self.logging.span && call.kind().is_tool() && call.takes_span() {
+                span = Some(ToolSpan::new(call));
             }
         }
+        let gone = call.is_some().then(|| request.gone());
         let seat = call.map(Call::sit);
         let inner = match &span {
-            Some(span) => span.in_scope(|| self.inner.call(request)),
+            Some(span) => span.within(|| self.inner.call(request)),
             None => self.inner.call(request),
         };
         LogFuture::new(inner, gone, seat, span)
     }
-}
-
-fn tool_span(call: &Call) -> tracing::Span {
-    let mut span = tracing::Span::none();
-    // A subscriber that panics costs the span.
-    unwind::shielded(|| {
-        span = tracing::info_span!(
-            target: event::TARGET,
-            "tool_call",
-            tool = &*text::escape(call.tool().unwrap_or_default()),
-            call_id = %call.id(),
-        );
-    });
-    span
 }

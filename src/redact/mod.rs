@@ -21,6 +21,11 @@ const NOTE_BYTES: usize = 256;
 /// It sees each text whole or cut far behind what will be kept of it. One that panics costs the
 /// text, not the log line.
 ///
+/// It is about the log alone, hooks included. What a failure tells the model goes out as it was
+/// given: its message, and the value [`received`](crate::ToolError::received), too.
+///
+/// Functions are redactors, closures by [`redact_fn`].
+///
 /// ```
 /// use std::borrow::Cow;
 /// use tower_outcome::{Redact, Redactor};
@@ -44,6 +49,36 @@ const NOTE_BYTES: usize = 256;
 pub trait Redact: Send + Sync {
     /// `text` without its secrets; borrowed where there are none.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
+}
+
+impl<F> Redact for F
+where
+    F: for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync,
+{
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self(text)
+    }
+}
+
+/// A closure as a redactor. (The compiler has to be told that what a closure returns lives as long
+/// as what it is given; this does.)
+///
+/// ```
+/// use std::borrow::Cow;
+/// use tower_outcome::{OutcomeLayer, Redact as _, Redactor, redact_fn};
+///
+/// let host = "db1.corp.example".to_owned();
+/// let layer = OutcomeLayer::new().redactor(redact_fn(move |text| {
+///     let text = Redactor::new().redact(text);
+///     if text.contains(&host) { text.replace(&host, "[host]").into() } else { text }
+/// }));
+/// # let _ = layer;
+/// ```
+pub const fn redact_fn<F>(redact: F) -> F
+where
+    F: for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync,
+{
+    redact
 }
 
 /// The redactor that is used by default. It replaces by `[redacted]`

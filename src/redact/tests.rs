@@ -311,3 +311,18 @@ proptest! {
         prop_assert!(!redacted.contains(secret), "{}", redacted);
     }
 }
+
+#[test]
+fn functions_and_closures_are_redactors() {
+    fn shout(text: &str) -> Cow<'_, str> {
+        Cow::Owned(text.to_uppercase())
+    }
+    fn through(redactor: &dyn Redact) -> String {
+        redactor.redact("no route to db1").into_owned()
+    }
+    assert_eq!(through(&shout), "NO ROUTE TO DB1");
+    let host = String::from("db1");
+    assert_eq!(through(&redact_fn(move |text| text.replace(&host, "x").into())), "no route to x");
+    let plain = redact_fn(|text| Cow::Borrowed(text));
+    assert!(matches!(plain.redact("as it is"), Cow::Borrowed("as it is")));
+}

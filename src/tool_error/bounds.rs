@@ -1,6 +1,6 @@
 //! Bounds on what a failure quotes: records and texts stay small, whatever was sent.
 
-use std::{io, time::Duration};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -20,44 +20,14 @@ pub(super) const FORM_CHARS: usize = 256;
 /// Items of any list.
 pub(super) const ITEMS: usize = 64;
 
-/// Takes the first bytes and refuses the rest, so that a large value is not written out to be cut.
-struct Limited {
-    bytes: Vec<u8>,
-    max: usize,
-}
-
-impl io::Write for Limited {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = self.max.saturating_sub(self.bytes.len());
-        if room == 0 && !bytes.is_empty() {
-            return Err(io::ErrorKind::WriteZero.into());
-        }
-        let taken = bytes.get(..room).unwrap_or(bytes);
-        self.bytes.extend_from_slice(taken);
-        Ok(taken.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// `value` as JSON, where that takes at most `max` bytes; else the start of it.
-fn json_within(value: &Value, max: usize) -> Result<String, String> {
-    let mut out = Limited { bytes: Vec::new(), max };
-    let is_whole = serde_json::to_writer(&mut out, value).is_ok();
-    let text = String::from_utf8_lossy(&out.bytes).into_owned();
-    if is_whole { Ok(text) } else { Err(text) }
-}
-
 /// `value` as JSON, to be quoted in a text.
 pub(super) fn json(value: &Value) -> String {
-    json_within(value, RECEIVED_BYTES).unwrap_or_else(|start| start + "…")
+    text::json_within(value, RECEIVED_BYTES).unwrap_or_else(|start| start + "…")
 }
 
 /// Whether `value` takes at most [`RECEIVED_BYTES`] as JSON.
 pub(super) fn fits(value: &Value) -> bool {
-    json_within(value, RECEIVED_BYTES).is_ok()
+    text::json_within(value, RECEIVED_BYTES).is_ok()
 }
 
 /// `value`, or what fits of it into [`RECEIVED_BYTES`] of JSON: the start of a string, or of
@@ -68,7 +38,7 @@ pub(super) fn received(value: Value) -> Value {
     }
     let text = match value {
         Value::String(text) => text,
-        other => match json_within(&other, RECEIVED_BYTES) {
+        other => match text::json_within(&other, RECEIVED_BYTES) {
             Ok(text) | Err(text) => text,
         },
     };
@@ -107,7 +77,8 @@ pub(super) fn cut(text: &str, max: usize) -> String {
 }
 
 pub(super) fn names(names: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
-    names.into_iter().take(ITEMS).map(|name| cut(name.as_ref(), NAME_CHARS)).collect()
+    let names = names.into_iter().take(ITEMS).map(|name| cut(name.as_ref(), NAME_CHARS));
+    names.filter(|name| !name.trim().is_empty()).collect()
 }
 
 /// A delay that means something: finite, not negative, at most about a century.

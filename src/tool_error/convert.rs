@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(logged(BoxError::from("text")), expected(bug.clone(), "error", "text"));
         let number = "x".parse::<u8>().unwrap_err();
         let chain = number.to_string();
-        assert_eq!(logged(number), expected(bug, "core::num::error::ParseIntError", &chain));
+        assert_eq!(logged(number), expected(bug, "std::num::ParseIntError", &chain));
         let timeout = || io::Error::from(io::ErrorKind::TimedOut);
         let (code, name, _) = logged(BoxError::from(timeout()));
         assert_eq!((code.as_str(), name.as_str()), ("timeout", "std::io::Error"));

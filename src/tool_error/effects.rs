@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::bounds;
 
 /// What is known to have happened before a call failed: of a batch, or of anything with several
-/// steps. "Nothing changed" is only said where a tool said so.
+/// steps. "Nothing was changed" is only said where a tool said so, with [`none`](Self::none):
+/// empty lists, and [`default`](Self::default), say nothing and are as if no effects were given.
 ///
 /// ```
 /// use tower_outcome::Effects;
@@ -20,10 +21,13 @@ use super::bounds;
 pub struct Effects {
     /// What did happen. At most 64 items of 128 characters are kept.
     pub confirmed: Vec<String>,
-    /// What did not, or is not known to have happened. Bounded like `confirmed`.
+    /// What is not known to have happened, or known not to have. The model is told to check before
+    /// it sends any of it again. Bounded like `confirmed`.
     pub unresolved: Vec<String>,
     /// Whether more may have happened than is listed.
     pub unknown: bool,
+    /// Said by [`none`](Self::none) alone; without it, empty lists say nothing.
+    nothing: bool,
 }
 
 impl Effects {
@@ -32,7 +36,7 @@ impl Effects {
         Self { confirmed: bounds::names(items), ..Self::default() }
     }
 
-    /// These did not, or are not known to have happened.
+    /// These are not known to have happened, or known not to have.
     pub fn unresolved(items: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         Self { unresolved: bounds::names(items), ..Self::default() }
     }
@@ -43,15 +47,20 @@ impl Effects {
         Self { unknown: true, ..Self::default() }
     }
 
-    /// Nothing happened: what the tool knows, and says, of its own accord.
+    /// Nothing happened: what the tool knows, and says, of its own accord. Only here does the text
+    /// say "Nothing was changed."
     #[must_use]
     pub fn none() -> Self {
-        Self::default()
+        Self { nothing: true, ..Self::default() }
     }
 
-    /// Whether nothing happened.
+    /// Whether it says that nothing happened: [`none`](Self::none), and nothing else added.
     #[must_use]
     pub fn is_none(&self) -> bool {
+        self.nothing && self.is_empty()
+    }
+
+    fn is_empty(&self) -> bool {
         self.confirmed.is_empty() && self.unresolved.is_empty() && !self.unknown
     }
 
@@ -61,15 +70,18 @@ impl Effects {
         self.confirmed.extend(other.confirmed);
         self.unresolved.extend(other.unresolved);
         self.unknown |= other.unknown;
+        self.nothing |= other.nothing;
         self
     }
 
-    pub(super) fn bounded(self) -> Self {
-        Self {
+    /// The same, bounded; `None` where it says nothing.
+    pub(super) fn bounded(self) -> Option<Self> {
+        let bounded = Self {
             confirmed: bounds::names(self.confirmed),
             unresolved: bounds::names(self.unresolved),
-            unknown: self.unknown,
-        }
+            ..self
+        };
+        (bounded.nothing || !bounded.is_empty()).then_some(bounded)
     }
 
     pub(super) fn from_value(value: &Value) -> Option<Self> {
@@ -82,7 +94,8 @@ impl Effects {
             None => false,
             Some(value) => value.as_bool()?,
         };
-        Some(Self { confirmed: names("confirmed")?, unresolved: names("unresolved")?, unknown })
+        let (confirmed, unresolved) = (names("confirmed")?, names("unresolved")?);
+        Self { confirmed, unresolved, unknown, nothing: false }.bounded()
     }
 
     pub(super) fn to_value(&self) -> Value {

@@ -256,7 +256,7 @@ impl ToolError {
     /// `partial_failure`, or `outcome_unknown`, and the text no longer says to send the same call
     /// again.
     pub fn effects(self, effects: Effects) -> Self {
-        self.declare(|declaration| declaration.effects = Some(effects.bounded()))
+        self.declare(|declaration| declaration.effects = effects.bounded())
     }
 
     /// The level of the log line, where that of who has to act is not right.

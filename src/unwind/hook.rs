@@ -9,6 +9,8 @@ use std::{
 
 /// Bytes of a backtrace that are kept.
 const BACKTRACE_BYTES: usize = 16 * 1024;
+/// Where the standard library's sources are, on every machine that it is built on.
+const STD_SOURCES: [&str; 3] = ["/library/core/src/", "/library/alloc/src/", "/library/std/src/"];
 
 thread_local! {
     /// How many guards this thread is inside of.
@@ -46,8 +48,10 @@ impl Drop for Contained {
 
 /// Installs a panic hook that adds `location` and, where `RUST_BACKTRACE` or `RUST_LIB_BACKTRACE`
 /// ask for one, `backtrace` to the log line of a contained panic, and keeps the panic's payload
-/// off stderr, where it would stand unredacted. All other panics go to the hook that was installed
-/// before. Nothing is ever written to stdout.
+/// off stderr, where it would stand unredacted. The backtrace begins with the code that panicked.
+/// All other panics go to the hook that was installed before: those in tasks that a tool spawns are
+/// among them, [`Call::scope`](crate::Call::scope) or not, since nothing here catches them. Nothing
+/// is ever written to stdout.
 ///
 /// Call it once, early in `main`, after any other crate has installed its hook; a second call does
 /// nothing. Nothing else in this crate installs a hook: without it, contained panics are printed
@@ -74,8 +78,9 @@ fn remember(info: &panic::PanicHookInfo<'_>) -> bool {
     let location =
         info.location().map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line()));
     let backtrace = Backtrace::capture();
-    let backtrace = (backtrace.status() == BacktraceStatus::Captured)
-        .then(|| crate::text::cut_bytes(&backtrace.to_string(), BACKTRACE_BYTES).into_owned());
+    let backtrace = (backtrace.status() == BacktraceStatus::Captured).then(|| {
+        crate::text::cut_bytes(from_the_panic(&backtrace.to_string()), BACKTRACE_BYTES).into_owned()
+    });
     SITE.try_with(|site| match site.try_borrow_mut() {
         Ok(mut site) => {
             *site = Some(Site { location, backtrace });
@@ -84,4 +89,133 @@ fn remember(info: &panic::PanicHookInfo<'_>) -> bool {
         Err(_) => false,
     })
     .unwrap_or(false)
+}
+
+/// The frames of `backtrace` from the code that panicked on: without those of the hook, and of what
+/// the standard library did between that code and the panic. One of another form stays whole.
+fn from_the_panic(backtrace: &str) -> &str {
+    let mut at = 0;
+    let mut is_raised = false;
+    let mut first = None;
+    for line in backtrace.split_inclusive('\n') {
+        match function_of_frame(line) {
+            Some(_) if first.is_some() => break,
+            Some(function) if is_raised => first = (!is_of_std(function)).then_some(at),
+            Some(function) => {
+                is_raised = function.starts_with("core::panicking::")
+                    || (function.starts_with("std::panicking::begin_panic")
+                        && !function.starts_with("std::panicking::begin_panic_handler"));
+            }
+            // What is inlined has a name without a path: `unwrap<u8>`.
+            None if STD_SOURCES.iter().any(|source| line.contains(source)) => first = None,
+            None => {}
+        }
+        at += line.len();
+    }
+    first.and_then(|first| backtrace.get(first..)).unwrap_or(backtrace)
+}
+
+/// What `  12: path::of::a::function` names; the lines between say where it stands.
+fn function_of_frame(line: &str) -> Option<&str> {
+    let (number, function) = line.trim().split_once(": ")?;
+    number.bytes().all(|byte| byte.is_ascii_digit()).then_some(function)
+}
+
+fn is_of_std(function: &str) -> bool {
+    // `<alloc::vec::Vec<T> as core::ops::index::Index<usize>>::index`, `<[T] as …>`, `<usize as …>`
+    let path = function.trim_start_matches(['<', '&']);
+    let is_built_in = path.split_once(" as ").is_some_and(|(of, _)| !of.contains("::"));
+    is_built_in
+        || path.starts_with('[')
+        || ["core::", "alloc::", "std::"].iter().any(|root| path.starts_with(root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    thread_local! {
+        /// What the hook saw of a panic on this thread, while it is to look.
+        static SEEN: RefCell<Option<String>> = const { RefCell::new(None) };
+    }
+
+    /// The backtrace of a panic in `work`, from its first frame that is worth a look.
+    fn first_frame(work: fn()) -> String {
+        static INSTALLED: Once = Once::new();
+        INSTALLED.call_once(|| {
+            let previous = panic::take_hook();
+            panic::set_hook(Box::new(move |info| {
+                let seen = SEEN.with(|seen| match &mut *seen.borrow_mut() {
+                    Some(seen) => {
+                        let backtrace = Backtrace::force_capture().to_string();
+                        *seen = from_the_panic(&backtrace).to_owned();
+                        true
+                    }
+                    None => false,
+                });
+                if !seen {
+                    previous(info);
+                }
+            }));
+        });
+        SEEN.set(Some(String::new()));
+        assert!(panic::catch_unwind(work).is_err());
+        let seen = SEEN.take().unwrap();
+        seen.lines().next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn the_users_frame_comes_first() {
+        fn user_formatted() {
+            panic!("at {}", "noon");
+        }
+        fn user_unwrapped() {
+            std::hint::black_box(None::<u8>).unwrap();
+        }
+        fn user_expected() {
+            std::hint::black_box(Err::<u8, _>("x")).expect("y");
+        }
+        fn user_divided() {
+            let zero = std::hint::black_box(0);
+            std::hint::black_box(1 / zero);
+        }
+        fn user_indexed() {
+            let empty = std::hint::black_box(Vec::<String>::new());
+            std::hint::black_box(&empty[1]);
+        }
+        fn user_any() {
+            panic::panic_any(1_u8);
+        }
+        fn user_destructor() {
+            struct Inner;
+            impl Drop for Inner {
+                fn drop(&mut self) {
+                    let _ = panic::catch_unwind(|| panic!("inner"));
+                }
+            }
+            let _inner = Inner;
+            panic!("outer");
+        }
+        let cases: [(fn(), &str); 7] = [
+            (user_formatted, "user_formatted"),
+            (user_unwrapped, "user_unwrapped"),
+            (user_expected, "user_expected"),
+            (user_divided, "user_divided"),
+            (user_indexed, "user_indexed"),
+            (user_any, "user_any"),
+            (user_destructor, "user_destructor"),
+        ];
+        for (work, name) in cases {
+            let first = first_frame(work);
+            assert!(first.contains(name), "{name}: {first}");
+        }
+    }
+
+    #[test]
+    fn a_backtrace_of_another_form_stays_whole() {
+        for backtrace in ["", "disabled backtrace", "   0: a\n   1: b\n", "äöü: core::panicking::"]
+        {
+            assert_eq!(from_the_panic(backtrace), backtrace);
+        }
+    }
 }

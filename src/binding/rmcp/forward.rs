@@ -11,8 +11,13 @@ use rmcp::{
 };
 use tower_service::Service;
 
-use super::{Contained, Layered, RmcpReply, RmcpRequest};
-use crate::{call::CallId, tool_error::Rendering, unwind};
+use super::{Contained, Layered, RmcpReply, RmcpRequest, connection::Key};
+use crate::{
+    call::{CallId, Cause, Kind, Verdict, report_without_call},
+    outcome::{Actor, Code},
+    tool_error::Rendering,
+    unwind,
+};
 
 /// What of a reply a method of rmcp's trait returns.
 trait FromReply: Sized {
@@ -46,10 +51,6 @@ from_reply! {
     ReadResourceResponse:
         ServerResult::ReadResourceResult(r) => r.into(),
         ServerResult::InputRequiredResult(r) => Self::InputRequired(r);
-    CallToolResponse:
-        ServerResult::CallToolResult(r) => r.into(),
-        ServerResult::InputRequiredResult(r) => r.into(),
-        ServerResult::CreateTaskResult(r) => r.into();
     ListToolsResult: ServerResult::ListToolsResult(r) => r;
     GetTaskResult: ServerResult::GetTaskResult(r) => r;
     ListSkillsResult: ServerResult::ListSkillsResult(r) => r;
@@ -59,27 +60,27 @@ from_reply! {
 
 impl RmcpReply {
     fn into_response<T: FromReply>(self) -> Result<T, ErrorData> {
-        let result = match self {
-            Self::Error(error) => return Err(error),
-            Self::Result(result) => T::from_result(*result),
-            Self::Tool(response) => T::from_result(response.into()),
-            Self::Handled => None,
+        let response = match self.into_result() {
+            Some(Ok(result)) => T::from_result(result),
+            Some(Err(error)) => return Err(error),
+            None => None,
         };
-        // A layer in between answered with a result of another method.
-        result.ok_or_else(internal_error)
-    }
-
-    /// The same for tool calls, whose response needs no way round.
-    fn into_tool_response(self) -> Result<CallToolResponse, ErrorData> {
-        match self {
-            Self::Tool(response) => Ok(response),
-            other => other.into_response(),
-        }
+        response.ok_or_else(mismatch)
     }
 }
 
-fn internal_error() -> ErrorData {
-    super::conversion::error_data(Rendering::fault(crate::Kind::Request, None, CallId::next()))
+/// A layer in between has answered with the result of another method.
+fn mismatch() -> ErrorData {
+    let cause = Cause::new("mismatch", "a layer answered with the result of another method");
+    let code = Code::CONTRACT_VIOLATION;
+    internal_error("", Verdict::fault(code, Actor::Operator, Some(cause)))
+}
+
+/// The fixed text, with `fault` in the log under its reference.
+fn internal_error(method: &'static str, fault: Verdict) -> ErrorData {
+    let reference = CallId::next();
+    report_without_call(reference, Kind::Request, method, fault);
+    super::conversion::error_data(Rendering::fault(Kind::Request, None, reference))
 }
 
 /// The methods that only differ in the types of request and result.
@@ -155,7 +156,7 @@ where
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
         let connection = self.connection.clone();
         let run = self.run(RmcpRequest::of_tool_call(params, context, connection));
-        async { run.await.into_tool_response() }
+        async { run.await.into_tool().unwrap_or_else(|| Err(mismatch())) }
     }
 
     forward_requests! {
@@ -209,7 +210,8 @@ where
     ) {
         // First of all: the cancelled request's layers wait for it.
         if let Some(id) = &params.request_id {
-            self.connection.note_cancelled(id);
+            let http = context.extensions.get().and_then(super::request::session_id);
+            self.connection.note_cancelled(&Key { id: id.clone(), session: http.cloned() });
         }
         let notification = CancelledNotification::new(params);
         self.notify(ClientNotification::CancelledNotification(notification), context).await;
@@ -257,12 +259,12 @@ where
         &self,
         request: &InitializeRequestParams,
     ) -> Result<InitializeResult, ErrorData> {
-        guarded("initialize", || self.handler.negotiate_initialize(request))
-            .unwrap_or_else(|| Err(internal_error()))
+        unwind::catch(|| self.handler.negotiate_initialize(request))
+            .unwrap_or_else(|cause| Err(internal_error("initialize", panicked(cause))))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        guarded("tools/call", || self.handler.get_tool(name)).flatten()
+        guarded("tools/call", || self.handler.get_tool(name))
     }
 
     fn accepted_subscription_filter(
@@ -270,17 +272,17 @@ where
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
         guarded("subscriptions/listen", || self.handler.accepted_subscription_filter(requested))
-            .flatten()
     }
 }
 
 /// What `ask` returns; nothing, and a `tool_failed` event, where it panics.
-fn guarded<T>(method: &'static str, ask: impl FnOnce() -> T) -> Option<T> {
-    match unwind::catch(ask) {
-        Ok(answer) => Some(answer),
-        Err(cause) => {
-            crate::call::report_without_call(method, cause);
-            None
-        }
-    }
+fn guarded<T>(method: &'static str, ask: impl FnOnce() -> Option<T>) -> Option<T> {
+    unwind::catch(ask).unwrap_or_else(|cause| {
+        report_without_call(CallId::next(), Kind::Request, method, panicked(cause));
+        None
+    })
+}
+
+fn panicked(cause: Cause) -> Verdict {
+    Verdict::fault(Code::PANIC, Actor::Operator, Some(cause))
 }

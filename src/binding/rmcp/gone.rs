@@ -1,26 +1,24 @@
 //! Whether a client still waits, as far as rmcp lets one tell.
 
 use std::{
-    borrow::Cow,
-    collections::{VecDeque, hash_map::RandomState},
     future::Future,
-    hash::BuildHasher as _,
     pin::Pin,
-    sync::{Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll, Waker},
+    sync::Arc,
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
 use pin_project_lite::pin_project;
-use rmcp::model::NumberOrString;
-use tokio::time::Sleep;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::RmcpRequest;
+use super::{
+    RmcpRequest,
+    connection::{Connection, Key},
+};
 use crate::{
     binding::{Gone, WhoLeft},
-    call::Session,
     outcome::Reason,
+    timer::Timer,
 };
 
 /// How long the token of a request may be ahead of the notification that cancelled it. rmcp fires
@@ -29,68 +27,6 @@ const NOTIFICATION_DELAY: Duration = Duration::from_millis(250);
 /// How long rmcp still delivers answers after the token of a request has fired because the session
 /// was told to end: 2 s (`service.rs`), and some slack.
 const DRAIN: Duration = Duration::from_millis(2500);
-/// Cancelled requests of one connection that are remembered until their token is asked about.
-const MAX_NOTED: usize = 64;
-
-/// What the layers have to know about one connection, or one wrapper: rmcp has nothing to tell
-/// connections apart by.
-#[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) session: Session,
-    pub(super) transport: Option<Cow<'static, str>>,
-    cancels: Mutex<Cancels>,
-    hasher: RandomState,
-}
-
-#[derive(Debug, Default)]
-struct Cancels {
-    /// Hashes of the ids that `notifications/cancelled` named: an id may be long.
-    noted: VecDeque<u64>,
-    waiting: Vec<Waker>,
-}
-
-impl Connection {
-    pub(super) fn new(transport: Option<Cow<'static, str>>) -> Self {
-        Self {
-            session: Session::random(),
-            transport,
-            cancels: Mutex::default(),
-            hasher: RandomState::new(),
-        }
-    }
-
-    /// The client has cancelled the request with this id.
-    pub(super) fn note_cancelled(&self, id: &NumberOrString) {
-        let waiting = {
-            let mut cancels = self.cancels();
-            if cancels.noted.len() >= MAX_NOTED {
-                cancels.noted.pop_front();
-            }
-            let id = self.hasher.hash_one(id);
-            cancels.noted.push_back(id);
-            std::mem::take(&mut cancels.waiting)
-        };
-        waiting.into_iter().for_each(Waker::wake);
-    }
-
-    fn poll_cancelled(&self, id: &NumberOrString, cx: &mut Context<'_>) -> Poll<()> {
-        let id = self.hasher.hash_one(id);
-        let mut cancels = self.cancels();
-        if let Some(at) = cancels.noted.iter().position(|noted| *noted == id) {
-            cancels.noted.remove(at);
-            return Poll::Ready(());
-        }
-        if !cancels.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
-            cancels.waiting.push(cx.waker().clone());
-        }
-        Poll::Pending
-    }
-
-    fn cancels(&self) -> MutexGuard<'_, Cancels> {
-        self.cancels.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 pin_project! {
     /// Watches whether the client of a request still waits.
     ///
@@ -100,13 +36,23 @@ pin_project! {
     #[derive(Debug)]
     pub struct ClientGone {
         token: Option<CancellationToken>,
-        id: Option<NumberOrString>,
-        connection: std::sync::Arc<Connection>,
+        key: Option<Key>,
+        connection: Arc<Connection>,
         stream: Stream,
         #[pin]
         fired: Option<WaitForCancellationFutureOwned>,
         // From the token's firing on.
-        timer: Option<Timer>,
+        wait: Option<Wait>,
+        // Its place among those that wait for a notification.
+        ticket: Option<u64>,
+    }
+
+    impl PinnedDrop for ClientGone {
+        fn drop(this: Pin<&mut Self>) {
+            if let Some(ticket) = this.ticket {
+                this.connection.leave(ticket);
+            }
+        }
     }
 }
 
@@ -124,27 +70,30 @@ enum Stream {
 }
 
 #[derive(Debug)]
-struct Timer {
-    sleep: Pin<Box<Sleep>>,
+struct Wait {
+    timer: Timer,
     is_drain: bool,
 }
 
 impl ClientGone {
     pub(super) fn new(request: &RmcpRequest) -> Self {
         let context = request.context();
+        let session = request.session_id();
+        // From 2026-07-28 on rmcp serves without sessions, whatever the headers say.
         let stream = match request.http() {
             None => Stream::Shared,
-            Some(http) if http.headers.contains_key("mcp-session-id") => Stream::Session,
             Some(_) if request.is_2026_07_28_or_later() => Stream::Cancels,
+            Some(_) if session.is_some() => Stream::Session,
             Some(_) => Stream::Disconnects,
         };
         Self {
             token: context.map(|context| context.ct.clone()),
-            id: context.map(|context| context.id.clone()),
-            connection: std::sync::Arc::clone(&request.0.connection),
+            key: context.map(|context| Key { id: context.id.clone(), session: session.cloned() }),
+            connection: Arc::clone(&request.0.connection),
             stream,
             fired: None,
-            timer: None,
+            wait: None,
+            ticket: None,
         }
     }
 }
@@ -156,15 +105,15 @@ impl Gone for ClientGone {
 
     fn poll_gone(self: Pin<&mut Self>, cx: &mut Context<'_>, answered: bool) -> Poll<WhoLeft> {
         let mut this = self.project();
-        let (Some(token), Some(id)) = (&*this.token, &*this.id) else {
+        let (Some(token), Some(key)) = (&*this.token, &*this.key) else {
             return Poll::Pending;
         };
-        if this.timer.is_none() {
+        if this.wait.is_none() {
             if this.fired.is_none() {
                 this.fired.set(Some(token.clone().cancelled_owned()));
             }
             if let Some(fired) = this.fired.as_mut().as_pin_mut() {
-                std::task::ready!(fired.poll(cx));
+                ready!(fired.poll(cx));
             }
             match this.stream {
                 Stream::Cancels => return Poll::Ready(WhoLeft::Cancelled),
@@ -174,24 +123,24 @@ impl Gone for ClientGone {
                 Stream::Session | Stream::Shared => {}
             }
         }
-        if this.connection.poll_cancelled(id, cx).is_ready() {
+        if this.connection.poll_cancelled(key, this.ticket, cx).is_ready() {
             return Poll::Ready(WhoLeft::Cancelled);
         }
-        let timer = this.timer.get_or_insert_with(|| Timer {
-            sleep: Box::pin(tokio::time::sleep(NOTIFICATION_DELAY)),
+        let wait = this.wait.get_or_insert_with(|| Wait {
+            timer: Timer::after(NOTIFICATION_DELAY),
             is_drain: false,
         });
         loop {
-            if timer.is_drain && answered {
+            if wait.is_drain && answered {
                 // No notification came: the session is ending, and rmcp still delivers.
                 return Poll::Ready(WhoLeft::StillServed);
             }
-            std::task::ready!(timer.sleep.as_mut().poll(cx));
-            if timer.is_drain {
+            ready!(Pin::new(&mut wait.timer).poll(cx));
+            if wait.is_drain {
                 let reason = (*this.stream == Stream::Session).then_some(Reason::SessionEnded);
                 return Poll::Ready(WhoLeft::Gone(reason));
             }
-            *timer = Timer { sleep: Box::pin(tokio::time::sleep(DRAIN)), is_drain: true };
+            *wait = Wait { timer: Timer::after(DRAIN), is_drain: true };
         }
     }
 }

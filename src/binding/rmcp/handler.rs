@@ -89,21 +89,37 @@ impl<H: ServerHandler> Service<RmcpRequest> for HandlerService<H> {
         let (call, kind) = (request.0.call.take(), request.kind());
         let future: Pin<Box<dyn Future<Output = RmcpReply> + Send>> = match request.0.message {
             // The common case has a future without the room that the others need.
-            Message::CallTool(..) => Box::pin(Scoped::new(call, kind, call_tool(handler, request))),
+            Message::CallTool(..) => in_place(Scoped::new(call, kind, call_tool(handler, request))),
             _ => Box::pin(Scoped::new(call, kind, answer_other(handler, request))),
         };
         HandlerFuture { future }
     }
 }
 
+/// `future` on the heap, written there at once: most of one that has not begun is room, which a
+/// move would copy.
+#[inline]
+fn in_place<F>(future: F) -> Pin<Box<dyn Future<Output = RmcpReply> + Send>>
+where
+    F: Future<Output = RmcpReply> + Send + 'static,
+{
+    let place: Box<F> = Box::write(Box::new_uninit(), future);
+    Box::into_pin(place)
+}
+
 async fn call_tool<H: ServerHandler>(handler: Arc<H>, request: RmcpRequest) -> RmcpReply {
     let refusal = Refusal::of(&request);
-    let Message::CallTool(params, context) = request.0.message else {
-        return RmcpReply::Handled;
+    let mut place = request.0;
+    let Message::CallTool(params, context) = std::mem::replace(&mut place.message, Message::Taken)
+    else {
+        return RmcpReply::handled();
     };
     match handler.call_tool(params, context).await {
-        Ok(response) => refusal.check_tool(response),
-        Err(error) => RmcpReply::Error(error),
+        Ok(response) => match refusal.of_tool(&response) {
+            None => RmcpReply::in_place(place, response),
+            Some(refused) => RmcpReply::error(refused),
+        },
+        Err(error) => RmcpReply::error(error),
     }
 }
 
@@ -118,15 +134,19 @@ async fn answer_other<H: ServerHandler>(handler: Arc<H>, request: RmcpRequest) -
         Message::Notification(notification) => {
             let (notification, context) = *notification;
             notify(&*handler, notification, context).await;
-            return RmcpReply::Handled;
+            return RmcpReply::handled();
         }
         Message::CallTool(params, context) => {
             handler.call_tool(params, context).await.map(ServerResult::from)
         }
+        Message::Taken | Message::Answered(_) => return RmcpReply::handled(),
     };
     match answer {
-        Ok(result) => refusal.check(result),
-        Err(error) => RmcpReply::Error(error),
+        Ok(ServerResult::InputRequiredResult(_)) if !refusal.allows_input_required => {
+            RmcpReply::error(Refusal::input_required())
+        }
+        Ok(result) => RmcpReply::result(result),
+        Err(error) => RmcpReply::error(error),
     }
 }
 
@@ -141,55 +161,44 @@ struct Refusal {
 impl Refusal {
     fn of(request: &RmcpRequest) -> Self {
         const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-        // From 2026-07-28 on there are two required keys; an older request has one at most.
-        let meta = request.context().map(|context| &context.meta.0.0).filter(|meta| meta.len() > 1);
-        let own = meta.and_then(|meta| meta.get(CAPABILITIES));
+        let meta = request.context().map(|context| &context.meta.0.0);
+        // A request that declares capabilities of its own does not have the session's.
+        let own = meta.and_then(|meta| meta.get(CAPABILITIES)?.as_object());
         let declares_tasks = own
             .and_then(|own| own.get("extensions")?.get(rmcp::model::TASKS_EXTENSION_ID))
             .is_some();
         Self {
             allows_input_required: request.is_2026_07_28_or_later(),
             declares_tasks,
-            // A request that declares capabilities of its own does not have the session's.
             peer: request.0.peer.clone().filter(|_| own.is_none()),
         }
     }
 
     /// A task for a client that cannot poll it (SEP-2663), or a question to one that cannot answer
     /// (SEP-2322).
-    fn check_tool(&self, response: CallToolResponse) -> RmcpReply {
-        match &response {
-            CallToolResponse::Task(_)
-                if !self.declares_tasks
-                    && !self
-                        .peer
-                        .as_ref()
-                        .is_some_and(|peer| peer.capabilities.supports_tasks()) =>
-            {
+    fn of_tool(&self, response: &CallToolResponse) -> Option<ErrorData> {
+        match response {
+            CallToolResponse::Task(_) if !self.allows_tasks() => {
                 let required = ClientCapabilities::builder().enable_tasks().build();
-                RmcpReply::Error(ErrorData::missing_required_client_capability(required))
+                Some(ErrorData::missing_required_client_capability(required))
             }
             CallToolResponse::InputRequired(_) if !self.allows_input_required => {
-                Self::input_required()
+                Some(Self::input_required())
             }
-            _ => RmcpReply::Tool(response),
+            _ => None,
         }
     }
 
-    fn check(&self, result: ServerResult) -> RmcpReply {
-        match result {
-            ServerResult::InputRequiredResult(_) if !self.allows_input_required => {
-                Self::input_required()
-            }
-            result => RmcpReply::Result(Box::new(result)),
-        }
+    fn allows_tasks(&self) -> bool {
+        self.declares_tasks
+            || self.peer.as_ref().is_some_and(|peer| peer.capabilities.supports_tasks())
     }
 
-    fn input_required() -> RmcpReply {
-        RmcpReply::Error(ErrorData::invalid_request(
+    fn input_required() -> ErrorData {
+        ErrorData::invalid_request(
             "asking for input needs protocol version 2026-07-28 or newer",
             None,
-        ))
+        )
     }
 }
 

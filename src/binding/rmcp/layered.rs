@@ -14,9 +14,9 @@ use tower::BoxError;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{HandlerService, RmcpReply, RmcpRequest, gone::Connection};
+use super::{HandlerService, RmcpReply, RmcpRequest, connection::Connection};
 use crate::{
-    binding::{McpReply as _, McpRequest as _},
+    binding::{McpReply as _, McpRequest as _, call_of},
     call::{CallId, Kind},
     tool_error::Rendering,
 };
@@ -51,7 +51,7 @@ pub trait ServerHandlerExt: ServerHandler {
         <L::Service as Service<RmcpRequest>>::Future: Send,
     {
         let Layered { handler, service, connection } = Layered::new(self, layer);
-        Layered { handler, service: AnswerErrors { inner: service }, connection }
+        Layered { handler, service: AnswerErrors { inner: service, is_unready: false }, connection }
     }
 }
 
@@ -166,7 +166,7 @@ where
                 StateProjection::Waiting { service, request } => {
                     // The clone that is called is the one that was ready.
                     if ready!(service.poll_ready(cx)).is_err() {
-                        return Poll::Ready(unanswered(Kind::Request));
+                        return Poll::Ready(unanswered(Kind::Request, CallId::next()));
                     }
                     match request.take() {
                         Some(request) => service.call(request),
@@ -175,9 +175,9 @@ where
                 }
                 StateProjection::Running { future } => {
                     // A `Contained` error has no values; `Err` is for the compiler.
-                    return future
-                        .poll(cx)
-                        .map(|answer| answer.unwrap_or_else(|_| unanswered(Kind::Request)));
+                    return future.poll(cx).map(|answer| {
+                        answer.unwrap_or_else(|_| unanswered(Kind::Request, CallId::next()))
+                    });
                 }
             };
             state.set(State::Running { future });
@@ -185,15 +185,23 @@ where
     }
 }
 
-fn unanswered(kind: Kind) -> RmcpReply {
-    RmcpReply::failure(kind, Rendering::fault(kind, None, CallId::next()))
+fn unanswered(kind: Kind, reference: CallId) -> RmcpReply {
+    RmcpReply::failure(kind, Rendering::fault(kind, None, reference))
 }
 
 /// Answers the errors of a stack without containment. See
 /// [`layered_uncontained`](ServerHandlerExt::layered_uncontained).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct AnswerErrors<S> {
     inner: S,
+    /// A service that could not become ready must not be called.
+    is_unready: bool,
+}
+
+impl<S: Clone> Clone for AnswerErrors<S> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone(), is_unready: false }
+    }
 }
 
 impl<S> Service<RmcpRequest> for AnswerErrors<S>
@@ -206,13 +214,18 @@ where
     type Future = AnswerErrorsFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        // An error here comes again from the call's own service, or is gone by then.
-        self.inner.poll_ready(cx).map(|_| Ok(()))
+        self.inner.poll_ready(cx).map(|ready| {
+            self.is_unready = ready.is_err();
+            Ok(())
+        })
     }
 
-    fn call(&mut self, request: RmcpRequest) -> Self::Future {
+    fn call(&mut self, mut request: RmcpRequest) -> Self::Future {
         let kind = request.kind();
-        AnswerErrorsFuture { inner: self.inner.call(request), kind }
+        // The reference that the client gets is the one that a layer logs under.
+        let reference = call_of(&mut request, true).map_or_else(CallId::next, |call| call.id());
+        let inner = (!self.is_unready).then(|| self.inner.call(request));
+        AnswerErrorsFuture { inner, kind, reference }
     }
 }
 
@@ -221,8 +234,9 @@ pin_project! {
     #[derive(Debug)]
     pub struct AnswerErrorsFuture<F> {
         #[pin]
-        inner: F,
+        inner: Option<F>,
         kind: Kind,
+        reference: CallId,
     }
 }
 
@@ -235,6 +249,10 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        this.inner.poll(cx).map(|answer| Ok(answer.unwrap_or_else(|_| unanswered(*this.kind))))
+        let answer = match this.inner.as_pin_mut() {
+            Some(inner) => ready!(inner.poll(cx)).ok(),
+            None => None,
+        };
+        Poll::Ready(Ok(answer.unwrap_or_else(|| unanswered(*this.kind, *this.reference))))
     }
 }

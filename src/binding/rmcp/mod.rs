@@ -37,6 +37,7 @@
 //! DEBUG whole requests and results. To have each failure once, filter it:
 //! `RUST_LOG=info,rmcp::service=error`.
 
+mod connection;
 mod conversion;
 mod forward;
 mod gone;
@@ -44,6 +45,8 @@ mod handler;
 mod layered;
 mod reply;
 mod request;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use self::{
     gone::ClientGone,
@@ -58,14 +61,16 @@ const TESTED: (u64, u64) = (3, 11);
 
 /// Says once if the rmcp in use is newer than the tested one.
 fn check_version() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        // rmcp's own name and version, compiled into it.
-        let found = rmcp::model::Implementation::from_build_env().version;
-        if is_newer(&found, TESTED) {
-            crate::event::untested_rmcp(&found, &format!("{}.{}", TESTED.0, TESTED.1));
-        }
-    });
+    // Not a `Once`: a subscriber that calls a layered handler would wait for itself.
+    static CHECKED: AtomicBool = AtomicBool::new(false);
+    if CHECKED.load(Ordering::Relaxed) || CHECKED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    // rmcp's own name and version, compiled into it.
+    let found = rmcp::model::Implementation::from_build_env().version;
+    if is_newer(&found, TESTED) {
+        crate::event::untested_rmcp(&found, &format!("{}.{}", TESTED.0, TESTED.1));
+    }
 }
 
 fn is_newer(found: &str, tested: (u64, u64)) -> bool {

@@ -3,6 +3,7 @@ use rmcp::{
     model::{CallToolResponse, CallToolResult, ContentBlock, ServerResult},
 };
 
+use super::request::{Exchange, Message};
 use crate::{
     binding::{Answer, ErrorView, McpReply, ResultView},
     call::Kind,
@@ -10,30 +11,112 @@ use crate::{
 };
 
 /// What a handler, or a layer in its place, answers a message with.
+///
+/// A pointer: answers are large, and each layer moves them.
 #[derive(Debug)]
-#[non_exhaustive]
-pub enum RmcpReply {
-    /// The answer to a tool call.
-    Tool(CallToolResponse),
-    /// The result of any other request.
+pub struct RmcpReply(Reply);
+
+#[derive(Debug)]
+enum Reply {
+    /// The answer to a tool call, in the place that its request had.
+    InPlace(Box<Exchange>),
+    Tool(Box<CallToolResponse>),
     Result(Box<ServerResult>),
-    /// A JSON-RPC error.
-    Error(ErrorData),
-    /// A notification was handled.
+    Error(Box<ErrorData>),
     Handled,
+}
+
+impl RmcpReply {
+    /// The answer to a tool call.
+    #[must_use]
+    pub fn tool(response: impl Into<CallToolResponse>) -> Self {
+        Self(Reply::Tool(Box::new(response.into())))
+    }
+
+    /// The result of any other request.
+    #[must_use]
+    pub fn result(result: ServerResult) -> Self {
+        Self(Reply::Result(Box::new(result)))
+    }
+
+    /// A JSON-RPC error.
+    #[must_use]
+    pub fn error(error: ErrorData) -> Self {
+        Self(Reply::Error(Box::new(error)))
+    }
+
+    /// A notification was handled.
+    #[must_use]
+    pub fn handled() -> Self {
+        Self(Reply::Handled)
+    }
+
+    /// The answer to a tool call, where the request was. `place` holds no request any more.
+    pub(super) fn in_place(mut place: Box<Exchange>, response: CallToolResponse) -> Self {
+        place.message = Message::Answered(response);
+        Self(Reply::InPlace(place))
+    }
+
+    /// The answer to a tool call, if it is one.
+    #[must_use]
+    pub fn as_tool(&self) -> Option<&CallToolResponse> {
+        match &self.0 {
+            Reply::Tool(response) => Some(response),
+            Reply::InPlace(place) => match &place.message {
+                Message::Answered(response) => Some(response),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The JSON-RPC error, if it is one.
+    #[must_use]
+    pub fn as_error(&self) -> Option<&ErrorData> {
+        match &self.0 {
+            Reply::Error(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// What goes on the wire; `None` for a handled notification.
+    #[must_use]
+    pub fn into_result(self) -> Option<Result<ServerResult, ErrorData>> {
+        Some(match self.0 {
+            Reply::Result(result) => Ok(*result),
+            Reply::Error(error) => Err(*error),
+            Reply::Handled => return None,
+            reply => Self(reply).into_tool()?.map(ServerResult::from),
+        })
+    }
+
+    /// The answer to a tool call; `None` where it is that of another message.
+    pub(super) fn into_tool(self) -> Option<Result<CallToolResponse, ErrorData>> {
+        match self.0 {
+            Reply::Tool(response) => Some(Ok(*response)),
+            Reply::InPlace(place) => match place.message {
+                Message::Answered(response) => Some(Ok(response)),
+                _ => None,
+            },
+            Reply::Error(error) => Some(Err(*error)),
+            Reply::Result(result) => match *result {
+                ServerResult::CallToolResult(result) => Some(Ok(result.into())),
+                ServerResult::InputRequiredResult(result) => Some(Ok(result.into())),
+                ServerResult::CreateTaskResult(result) => Some(Ok(result.into())),
+                _ => None,
+            },
+            Reply::Handled => None,
+        }
+    }
 }
 
 impl McpReply for RmcpReply {
     fn answer(&self) -> Answer<'_> {
-        match self {
-            Self::Tool(CallToolResponse::Complete(result)) => tool_result(result),
-            Self::Tool(CallToolResponse::InputRequired(_)) => Answer::InputRequired,
-            Self::Tool(CallToolResponse::Task(task)) => {
-                Answer::Deferred { task_id: Some(&task.task.task_id) }
-            }
-            // A kind of response that a newer rmcp has.
-            Self::Tool(_) => Answer::Result(ResultView::default()),
-            Self::Result(result) => match &**result {
+        if let Some(response) = self.as_tool() {
+            return tool_response(response);
+        }
+        match &self.0 {
+            Reply::Result(result) => match &**result {
                 ServerResult::CallToolResult(result) => tool_result(result),
                 ServerResult::InputRequiredResult(_) => Answer::InputRequired,
                 ServerResult::CreateTaskResult(task) => {
@@ -41,21 +124,31 @@ impl McpReply for RmcpReply {
                 }
                 _ => Answer::Result(ResultView::default()),
             },
-            Self::Error(error) => Answer::Error(ErrorView {
+            Reply::Error(error) => Answer::Error(ErrorView {
                 code: error.code.0.into(),
                 message: &error.message,
                 data: error.data.as_ref(),
             }),
-            Self::Handled => Answer::Nothing,
+            Reply::Handled | Reply::Tool(_) | Reply::InPlace(_) => Answer::Nothing,
         }
     }
 
     fn failure(kind: Kind, rendering: Rendering) -> Self {
         match kind {
-            Kind::ToolCall => Self::Tool(tool_failure(rendering).into()),
-            Kind::Notification => Self::Handled,
-            _ => Self::Error(super::conversion::error_data(rendering)),
+            Kind::ToolCall => Self::tool(tool_failure(rendering)),
+            Kind::Notification => Self::handled(),
+            _ => Self::error(super::conversion::error_data(rendering)),
         }
+    }
+}
+
+fn tool_response(response: &CallToolResponse) -> Answer<'_> {
+    match response {
+        CallToolResponse::Complete(result) => tool_result(result),
+        CallToolResponse::InputRequired(_) => Answer::InputRequired,
+        CallToolResponse::Task(task) => Answer::Deferred { task_id: Some(&task.task.task_id) },
+        // A kind of response that a newer rmcp has.
+        _ => Answer::Result(ResultView::default()),
     }
 }
 

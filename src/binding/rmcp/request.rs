@@ -3,14 +3,14 @@ use std::{borrow::Cow, sync::Arc};
 use rmcp::{
     RoleServer,
     model::{
-        CallToolRequestMethod, CallToolRequestParams, ClientNotification, ClientRequest,
-        ConstString as _, InitializeRequestParams, JsonObject, MetaObject, NumberOrString,
-        ProtocolVersion,
+        CallToolRequestMethod, CallToolRequestParams, CallToolResponse, ClientNotification,
+        ClientRequest, ConstString as _, InitializeRequestParams, JsonObject, MetaObject,
+        NumberOrString, ProtocolVersion,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 
-use super::{ClientGone, RmcpReply, gone::Connection};
+use super::{ClientGone, RmcpReply, connection::Connection};
 use crate::{
     binding::McpRequest,
     call::{Call, Client, Kind, Origin, RequestId, Session, TraceContext},
@@ -44,6 +44,10 @@ pub(super) enum Message {
     Request(Box<ClientRequest>, RequestContext<RoleServer>),
     Listen(Box<ClientRequest>, Box<SubscriptionContext>),
     Notification(Box<(ClientNotification, NotificationContext<RoleServer>)>),
+    /// The handler has it.
+    Taken,
+    /// The tool's answer, on its way back in the place of the call.
+    Answered(CallToolResponse),
 }
 
 impl RmcpRequest {
@@ -154,7 +158,7 @@ impl RmcpRequest {
         match &self.0.message {
             Message::CallTool(_, context) | Message::Request(_, context) => Some(context),
             Message::Listen(_, subscription) => Some(subscription.request_context()),
-            Message::Notification(_) => None,
+            _ => None,
         }
     }
 
@@ -162,7 +166,7 @@ impl RmcpRequest {
     pub fn context_mut(&mut self) -> Option<&mut RequestContext<RoleServer>> {
         match &mut self.0.message {
             Message::CallTool(_, context) | Message::Request(_, context) => Some(context),
-            Message::Listen(..) | Message::Notification(_) => None,
+            _ => None,
         }
     }
 
@@ -173,6 +177,11 @@ impl RmcpRequest {
             Message::Notification(notification) => notification.1.extensions.get(),
             _ => self.context()?.extensions.get(),
         }
+    }
+
+    /// The id of the HTTP session that the message belongs to.
+    pub(super) fn session_id(&self) -> Option<&http::HeaderValue> {
+        session_id(self.http()?)
     }
 
     fn meta(&self) -> Option<&MetaObject> {
@@ -209,10 +218,16 @@ impl RmcpRequest {
         if let Some(ClientRequest::InitializeRequest(request)) = self.request() {
             return Some(Arc::new(request.params.clone()));
         }
-        // Without a session rmcp makes up who the client is.
-        let has_session = self.http().is_none_or(|http| http.headers.contains_key(SESSION_HEADER));
+        // Over HTTP without a session rmcp makes up who the client is.
+        let has_session = self.http().is_none()
+            || (self.session_id().is_some() && !self.is_2026_07_28_or_later());
         self.0.peer.clone().filter(|_| has_session).map(|peer| peer as Arc<dyn Client>)
     }
+}
+
+/// The id of the session that an HTTP request belongs to.
+pub(super) fn session_id(http: &http::request::Parts) -> Option<&http::HeaderValue> {
+    http.headers.get(SESSION_HEADER)
 }
 
 impl McpRequest for RmcpRequest {
@@ -221,7 +236,8 @@ impl McpRequest for RmcpRequest {
 
     fn kind(&self) -> Kind {
         match &self.0.message {
-            Message::CallTool(..) => Kind::ToolCall,
+            // No request is taken or answered while it is one.
+            Message::CallTool(..) | Message::Taken | Message::Answered(_) => Kind::ToolCall,
             // rmcp hands a `tools/call` that it cannot read on as a custom request.
             Message::Request(request, _) | Message::Listen(request, _) => match &**request {
                 ClientRequest::CustomRequest(request)
@@ -237,7 +253,9 @@ impl McpRequest for RmcpRequest {
 
     fn method(&self) -> Cow<'static, str> {
         match &self.0.message {
-            Message::CallTool(..) => CallToolRequestMethod::VALUE.into(),
+            Message::CallTool(..) | Message::Taken | Message::Answered(_) => {
+                CallToolRequestMethod::VALUE.into()
+            }
             Message::Request(request, _) | Message::Listen(request, _) => match &**request {
                 ClientRequest::CustomRequest(request) => {
                     crate::text::cut(&request.method, crate::text::NAME_CHARS).into_owned().into()
@@ -274,7 +292,7 @@ impl McpRequest for RmcpRequest {
                 }
                 _ => None,
             },
-            Message::Listen(..) | Message::Notification(_) => None,
+            _ => None,
         }
     }
 
@@ -288,9 +306,7 @@ impl McpRequest for RmcpRequest {
     fn origin(&self) -> Origin {
         let http = self.http();
         let session = match http {
-            Some(http) => {
-                http.headers.get(SESSION_HEADER).map(|id| Session::from_id(id.as_bytes()))
-            }
+            Some(_) => self.session_id().map(|id| Session::from_id(id.as_bytes())),
             None => Some(self.0.connection.session),
         };
         let trace = self

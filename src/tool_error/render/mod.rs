@@ -1,5 +1,7 @@
 //! How a failure reads, and where its cause goes.
 
+mod fault;
+mod refused;
 mod words;
 
 use super::{Declaration, Inner, Source, ToolError};
@@ -46,7 +48,7 @@ impl Rendering {
         let mut declaration = Declaration::new(Declared::Fault);
         settle(&mut declaration, heals);
         declaration.reference = Some(reference.to_string());
-        let text = words::compose(&mut declaration, kind);
+        let text = compose(&mut declaration, kind, heals);
         Self { text, declaration, structured: false }
     }
 }
@@ -63,12 +65,13 @@ impl ToolError {
         let policy = call.as_ref().map_or_else(Policy::default_shared, Call::policy);
         let Inner { mut declaration, source, structured, .. } = *self.0;
         let diagnosis = source.as_ref().map(|source| diagnose(source, &policy));
-        settle(&mut declaration, diagnosis.as_ref().and_then(|diagnosis| diagnosis.heals));
+        let heals = diagnosis.as_ref().and_then(|diagnosis| diagnosis.heals);
+        settle(&mut declaration, heals);
         let id = call.as_ref().map_or_else(CallId::next, Call::id);
         if declaration.outcome == Declared::Fault {
             declaration.reference = Some(id.to_string());
         }
-        let text = words::compose(&mut declaration, kind);
+        let text = compose(&mut declaration, kind, heals);
         if let Some(diagnosis) = diagnosis {
             let failure = failure(&declaration, diagnosis, &policy, &text);
             let failure = Verdict::declared(declaration.outcome, failure);
@@ -88,12 +91,22 @@ impl ToolError {
         let policy = Policy::default_shared();
         let heals = self.0.source.as_ref().and_then(|source| diagnose(source, &policy).heals);
         settle(&mut declaration, heals);
-        words::compose(&mut declaration, Kind::ToolCall)
+        compose(&mut declaration, Kind::ToolCall, heals)
     }
 }
 
 fn diagnose(source: &Source, policy: &Policy) -> Diagnosis {
     cause::diagnose(&*source.error, source.type_name, policy)
+}
+
+/// The text of a settled declaration, whose `message` and, of a fault, `recover` are filled in
+/// with the fixed words where the author gave none.
+fn compose(declaration: &mut Declaration, kind: Kind, heals: Option<Heals>) -> String {
+    let word = if kind == Kind::ToolCall { "call" } else { "request" };
+    match declaration.outcome {
+        Declared::Rejected | Declared::Stale => refused::text(declaration, word),
+        Declared::Fault => fault::text(declaration, heals, word),
+    }
 }
 
 /// Fills in what follows from the declaration and from what the cause is, so that a reader of the
@@ -119,6 +132,10 @@ fn settle(declaration: &mut Declaration, heals: Option<Heals>) {
     declaration.code = Some(code);
     declaration.actor = Some(actor);
     declaration.retryable = Some(declaration.retryable());
+    if actor != Actor::Time {
+        // Waiting does not help.
+        declaration.retry_after_seconds = None;
+    }
     if actor == Actor::User {
         declaration.user_action_required.get_or_insert(true);
     }

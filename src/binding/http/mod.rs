@@ -1,0 +1,3 @@
+//! The layers round any HTTP service that speaks MCP.
+
+mod scan;

@@ -1,0 +1,258 @@
+//! Which values of a message matter: a tree of keys, written once.
+
+use super::Config;
+
+/// Where in a message a value stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The whole text.
+    #[default]
+    Root,
+    /// A batch: an array of messages.
+    Batch,
+    Message,
+    Id,
+    Method,
+
+    Result,
+    IsError,
+    ResultType,
+    ResultMeta,
+    ResultRecord,
+    RelatedTask,
+    RelatedTaskId,
+    Content,
+    Block,
+    BlockType,
+    BlockText,
+    Structured,
+    ResultTaskId,
+    ResultStatus,
+    Task,
+    TaskId,
+    TaskStatus,
+
+    Error,
+    Code,
+    ErrorMessage,
+    Data,
+    DataRecord,
+
+    Params,
+    Name,
+    Uri,
+    Arguments,
+    ParamsTaskId,
+    RequestId,
+    Version,
+    Client,
+    ClientName,
+    ClientVersion,
+    ParamsMeta,
+    TraceParent,
+    MetaVersion,
+    MetaClient,
+    MetaClientName,
+    MetaClientVersion,
+
+    /// Nobody asks for it.
+    Other,
+}
+
+/// What is to be done with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Interest {
+    /// Passed by.
+    None,
+    /// Its members are looked at, if it is an object.
+    Members,
+    /// Its elements are looked at, if it is an array.
+    Elements,
+    /// Its text is kept, if it is a string, up to so many bytes.
+    Text(usize),
+    /// It is kept as the JSON that it is, up to so many bytes.
+    Json(usize),
+    /// It is a literal or a number that means something.
+    Scalar,
+}
+
+/// Keys longer than this are none that matter.
+pub(super) const KEY_BYTES: usize = 64;
+/// Names, versions and ids.
+const SHORT_BYTES: usize = 1024;
+/// Words that a protocol defines.
+const WORD_BYTES: usize = 64;
+/// What an error says.
+const MESSAGE_BYTES: usize = 2048;
+/// A declaration of a failure.
+const RECORD_BYTES: usize = 16 * 1024;
+
+/// Where the shape of a value matters, whatever its [`Interest`].
+pub(super) const SHAPES: u64 = Place::Method.bit()
+    | Place::Result.bit()
+    | Place::Error.bit()
+    | Place::Params.bit()
+    | Place::Arguments.bit()
+    | Place::Code.bit();
+
+const RECORD: &[u8] = b"tower-outcome/failure";
+const RELATED_TASK: &[u8] = b"io.modelcontextprotocol/related-task";
+const VERSION: &[u8] = b"io.modelcontextprotocol/protocolVersion";
+const CLIENT: &[u8] = b"io.modelcontextprotocol/clientInfo";
+
+impl Place {
+    /// Where the value of `key` stands, in an object that stands here.
+    #[inline]
+    pub(super) fn member(self, key: &[u8]) -> Self {
+        match self {
+            Self::Message => match key {
+                b"id" => Self::Id,
+                b"method" => Self::Method,
+                b"result" => Self::Result,
+                b"error" => Self::Error,
+                b"params" => Self::Params,
+                _ => Self::Other,
+            },
+            Self::Result => match key {
+                b"content" => Self::Content,
+                b"isError" => Self::IsError,
+                b"_meta" => Self::ResultMeta,
+                b"structuredContent" => Self::Structured,
+                b"resultType" => Self::ResultType,
+                b"taskId" => Self::ResultTaskId,
+                b"status" => Self::ResultStatus,
+                b"task" => Self::Task,
+                _ => Self::Other,
+            },
+            Self::Block => match key {
+                b"type" => Self::BlockType,
+                b"text" => Self::BlockText,
+                _ => Self::Other,
+            },
+            Self::ResultMeta => match key {
+                RECORD => Self::ResultRecord,
+                RELATED_TASK => Self::RelatedTask,
+                _ => Self::Other,
+            },
+            Self::RelatedTask if key == b"taskId" => Self::RelatedTaskId,
+            Self::Task => match key {
+                b"taskId" => Self::TaskId,
+                b"status" => Self::TaskStatus,
+                _ => Self::Other,
+            },
+            Self::Error => match key {
+                b"code" => Self::Code,
+                b"message" => Self::ErrorMessage,
+                b"data" => Self::Data,
+                _ => Self::Other,
+            },
+            Self::Data if key == RECORD => Self::DataRecord,
+            Self::Params => match key {
+                b"name" => Self::Name,
+                b"arguments" => Self::Arguments,
+                b"_meta" => Self::ParamsMeta,
+                b"uri" => Self::Uri,
+                b"taskId" => Self::ParamsTaskId,
+                b"requestId" => Self::RequestId,
+                b"protocolVersion" => Self::Version,
+                b"clientInfo" => Self::Client,
+                _ => Self::Other,
+            },
+            Self::ParamsMeta => match key {
+                b"traceparent" => Self::TraceParent,
+                VERSION => Self::MetaVersion,
+                CLIENT => Self::MetaClient,
+                _ => Self::Other,
+            },
+            Self::Client => match key {
+                b"name" => Self::ClientName,
+                b"version" => Self::ClientVersion,
+                _ => Self::Other,
+            },
+            Self::MetaClient => match key {
+                b"name" => Self::MetaClientName,
+                b"version" => Self::MetaClientVersion,
+                _ => Self::Other,
+            },
+            _ => Self::Other,
+        }
+    }
+
+    /// Where the array or object stands whose value this is; of those alone that are entered.
+    pub(super) fn parent(self, is_batch: bool) -> Self {
+        match self {
+            Self::Message if is_batch => Self::Batch,
+            Self::Result | Self::Error | Self::Params => Self::Message,
+            Self::ResultMeta | Self::Content | Self::Task => Self::Result,
+            Self::Block => Self::Content,
+            Self::RelatedTask => Self::ResultMeta,
+            Self::Data => Self::Error,
+            Self::Client | Self::ParamsMeta => Self::Params,
+            Self::MetaClient => Self::ParamsMeta,
+            _ => Self::Root,
+        }
+    }
+
+    /// Whether it is an array whose elements are looked at.
+    pub(super) fn is_array(self) -> bool {
+        matches!(self, Self::Batch | Self::Content)
+    }
+
+    /// Where the elements of an array stand that stands here.
+    pub(super) fn element(self) -> Self {
+        match self {
+            Self::Batch => Self::Message,
+            Self::Content => Self::Block,
+            _ => Self::Other,
+        }
+    }
+
+    /// A bit of its own.
+    #[inline]
+    pub(super) const fn bit(self) -> u64 {
+        1 << self as u32
+    }
+
+    /// What is to be done with a value that stands here.
+    #[inline]
+    pub(super) fn interest(self, config: &Config) -> Interest {
+        match self {
+            Self::Message | Self::Block | Self::RelatedTask | Self::Task => Interest::Members,
+            Self::Result | Self::ResultMeta | Self::Error | Self::Data if config.answers => {
+                Interest::Members
+            }
+            Self::Params | Self::Client | Self::ParamsMeta | Self::MetaClient
+                if config.requests =>
+            {
+                Interest::Members
+            }
+            Self::Batch | Self::Content => Interest::Elements,
+            Self::IsError | Self::Code => Interest::Scalar,
+            Self::Id | Self::RequestId => Interest::Json(SHORT_BYTES),
+            Self::ResultRecord | Self::DataRecord => Interest::Json(RECORD_BYTES),
+            Self::Structured if config.structured_bytes > 0 => {
+                Interest::Json(config.structured_bytes)
+            }
+            Self::BlockText => Interest::Text(config.text_bytes),
+            Self::ErrorMessage => Interest::Text(MESSAGE_BYTES),
+            Self::BlockType | Self::ResultType | Self::ResultStatus | Self::TaskStatus => {
+                Interest::Text(WORD_BYTES)
+            }
+            Self::Method
+            | Self::ResultTaskId
+            | Self::RelatedTaskId
+            | Self::TaskId
+            | Self::Name
+            | Self::Uri
+            | Self::ParamsTaskId
+            | Self::Version
+            | Self::ClientName
+            | Self::ClientVersion
+            | Self::TraceParent
+            | Self::MetaVersion
+            | Self::MetaClientName
+            | Self::MetaClientVersion => Interest::Text(SHORT_BYTES),
+            _ => Interest::None,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! How a call is closed: its terminal event, and what no terminal event tells of.
+
+use std::{
+    borrow::Cow,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    call::{Call, CallId, Kind, Origin, Record, Verdict, record},
+    outcome::{Code, Outcome},
+};
+
+impl Call {
+    /// Closes the call and writes its terminal event. `otherwise` is the verdict where there is
+    /// none. Whatever happens in there costs at most the event.
+    pub(crate) fn close(&self, otherwise: impl FnOnce() -> Verdict) {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.closed, true) {
+            return;
+        }
+        let decided = state.verdict.take();
+        let deposit = state.deposit.take();
+        let notes = std::mem::take(&mut state.notes);
+        // Those two stay, for what is reported after the terminal event.
+        let sinks = state.sinks.clone();
+        let origin = state.origin.clone();
+        drop(state);
+
+        // From here on others' code runs: subscribers, hooks, redactors.
+        let (verdict, at) = decided.unwrap_or_else(|| (otherwise(), Instant::now()));
+        let (verdict, lost) = settle(verdict, deposit);
+        let level = record::level_of(self.0.kind, verdict.failure.as_deref());
+        if sinks.want(level) {
+            let record = Record {
+                outcome: verdict.outcome,
+                failure: verdict.failure,
+                reason: verdict.reason,
+                task_id: verdict.task_id,
+                duration: at.saturating_duration_since(self.0.started),
+                notes,
+                ..self.blank_record(origin.unwrap_or_default())
+            };
+            sinks.tell(record);
+        } else if sinks.is_empty() && verdict.has_cause() {
+            // No LogLayer: the cause is all that is written.
+            self.report(verdict);
+        }
+        if let Some(lost) = lost {
+            self.report(lost);
+        }
+    }
+
+    pub(super) fn record_of_lost(&self, verdict: Verdict, origin: Arc<Origin>) -> Record {
+        Record {
+            outcome: verdict.outcome,
+            failure: verdict.failure,
+            duration: self.0.started.elapsed(),
+            ..self.blank_record(origin)
+        }
+    }
+
+    fn blank_record(&self, origin: Arc<Origin>) -> Record {
+        Record {
+            call_id: self.0.id,
+            kind: self.0.kind,
+            method: self.0.method.clone(),
+            tool: self.tool().map(Into::into),
+            request_id: self.0.request_id.clone(),
+            origin,
+            outcome: Outcome::Completed,
+            failure: None,
+            reason: None,
+            task_id: None,
+            duration: Duration::ZERO,
+            request_bytes: None,
+            result_bytes: None,
+            result_scanned: true,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Puts what the tool left behind with the verdict that it belongs to; gives back what belongs to
+/// none.
+fn settle(mut verdict: Verdict, deposit: Option<Box<Verdict>>) -> (Verdict, Option<Verdict>) {
+    let Some(mut deposit) = deposit else {
+        return (verdict, None);
+    };
+    let (Some(failure), Some(left)) = (&mut verdict.failure, &mut deposit.failure) else {
+        // The tool failed while its client was leaving: no terminal line says so. Or it met a
+        // failure and got over it.
+        let left = matches!(verdict.outcome, Outcome::Cancelled | Outcome::Abandoned);
+        return (verdict, Some(*deposit).filter(|_| left));
+    };
+    // The wire says `internal_error` of a panic.
+    let is_panic = failure.code == Code::INTERNAL_ERROR && left.code == Code::PANIC;
+    if verdict.outcome != deposit.outcome || (failure.code != left.code && !is_panic) {
+        return (verdict, Some(*deposit));
+    }
+    if is_panic {
+        failure.code = left.code.clone();
+        failure.level = left.level;
+    }
+    failure.cause = failure.cause.take().or(left.cause.take());
+    (verdict, None)
+}
+
+/// Logs at once what the client is not told about a failure, where no call is in reach: in a task
+/// of its own. `reference` is what the client is told to refer to.
+pub(crate) fn deposit_without_call(reference: CallId, kind: Kind, failure: Verdict) {
+    let method = if kind.is_tool() { "tools/call" } else { "" };
+    report_without_call(reference, kind, method, failure);
+}
+
+/// The same about a request with this method.
+pub(crate) fn report_without_call(
+    reference: CallId,
+    kind: Kind,
+    method: &'static str,
+    failure: Verdict,
+) {
+    Call::new(reference, kind, Cow::Borrowed(method), None, None).report(failure);
+}

@@ -1,0 +1,51 @@
+//! A timer that needs no runtime to be there.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use tokio::time::Sleep;
+
+use crate::unwind;
+
+/// Resolves at a time. Where there is no tokio runtime, or one without a timer, it resolves at
+/// once: what would be waited for is then taken as it is.
+#[derive(Debug)]
+pub(crate) struct Timer(Option<Pin<Box<Sleep>>>);
+
+impl Timer {
+    pub(crate) fn after(duration: Duration) -> Self {
+        // Tokio tells by a panic that there is no timer.
+        Self(unwind::catch(|| Box::pin(tokio::time::sleep(duration))).ok())
+    }
+
+    pub(crate) fn until(at: Instant) -> Self {
+        Self(unwind::catch(|| Box::pin(tokio::time::sleep_until(at.into()))).ok())
+    }
+}
+
+impl Future for Timer {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.0 {
+            Some(sleep) => sleep.as_mut().poll(cx),
+            None => Poll::Ready(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_runtime_nothing_is_waited_for() {
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let timer = std::pin::pin!(Timer::after(Duration::from_secs(3600)));
+        assert!(timer.poll(&mut cx).is_ready());
+    }
+}
