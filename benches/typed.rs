@@ -34,9 +34,7 @@ use tower_mcp::{
     middleware::{AuditLayer, ToolCallLoggingLayer},
     protocol,
 };
-use tower_outcome::{
-    ClassifyLayer, ContainLayer, LogLayer, OutcomeLayer, rmcp::ServerHandlerExt as _,
-};
+use tower_outcome::{ClassifyLayer, ContainLayer, LogLayer, OutcomeLayer, ServerHandlerExt as _};
 
 const CALLS: usize = 20_000;
 const ROUNDS: usize = 31;

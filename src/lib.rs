@@ -5,7 +5,7 @@
 //!
 //! ```
 //! # #[cfg(feature = "rmcp")] {
-//! use tower_outcome::{OutcomeLayer, rmcp::ServerHandlerExt as _};
+//! use tower_outcome::{OutcomeLayer, ServerHandlerExt as _};
 //!
 //! # struct Notes;
 //! # impl ::rmcp::ServerHandler for Notes {}
@@ -37,29 +37,97 @@
 //! [`input_required`](Outcome::InputRequired), [`cancelled`](Outcome::Cancelled) and
 //! [`abandoned`](Outcome::Abandoned).
 //!
-//! # Saying what a failure means
+//! # A whole server
 //!
-//! ```
-//! # #[cfg(feature = "rmcp")] {
-//! use tower_outcome::ToolError;
+//! ```no_run
+//! # #[cfg(feature = "rmcp")] mod server {
+//! use rmcp::{
+//!     ServerHandler, ServiceExt as _,
+//!     handler::server::wrapper::{Json, Parameters},
+//!     schemars, tool, tool_handler, tool_router,
+//! };
+//! use tower_outcome::{OutcomeLayer, ToolError, ServerHandlerExt as _};
 //!
-//! fn read_note(path: &str) -> Result<String, ToolError> {
-//!     if path.starts_with('/') {
-//!         return Err(ToolError::rejected("absolute_path", "The path must be relative.")
-//!             .field("path")
-//!             .received(path)
-//!             .recover("Call read_note with a path that search_notes returned."));
-//!     }
-//!     // Any other error is a fault: the model reads the fixed text, the log has the cause.
-//!     Ok(std::fs::read_to_string(path)?)
+//! struct Notes;
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Read {
+//!     path: String,
 //! }
-//! # let _ = read_note;
+//!
+//! #[derive(serde::Serialize, schemars::JsonSchema)]
+//! struct Note {
+//!     text: String,
+//! }
+//!
+//! #[tool_router]
+//! impl Notes {
+//!     #[tool(description = "Returns a note's text.")]
+//!     async fn read_note(
+//!         &self,
+//!         Parameters(read): Parameters<Read>,
+//!     ) -> Result<Json<Note>, ToolError> {
+//!         if read.path.starts_with('/') {
+//!             // The model has to send something else, and is told what.
+//!             return Err(ToolError::rejected("absolute_path", "The path must be relative.")
+//!                 .field("path")
+//!                 .received(read.path)
+//!                 .recover("Call read_note with a path that search_notes returned."));
+//!         }
+//!         // Any other error is a fault: the model reads a fixed text, the log has the cause.
+//!         let text = std::fs::read_to_string(&read.path)?;
+//!         Ok(Json(Note { text }))
+//!     }
+//! }
+//!
+//! #[tool_handler]
+//! impl ServerHandler for Notes {}
+//!
+//! #[tokio::main]
+//! pub async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // On stdio, stdout belongs to the protocol. The filter silences rmcp's own line about each
+//!     // JSON-RPC error.
+//!     tracing_subscriber::fmt()
+//!         .with_env_filter("info,rmcp::service=error")
+//!         .with_writer(std::io::stderr)
+//!         .with_ansi(false)
+//!         .init();
+//!     tower_outcome::install_panic_hook(); // optional: file and line of a panic in the log
+//!     let server = Notes.layered(OutcomeLayer::new()).serve(rmcp::transport::stdio()).await?;
+//!     server.waiting().await?;
+//!     Ok(())
+//! }
 //! # }
+//! # #[cfg(feature = "rmcp")]
+//! # fn main() { server::main().unwrap() }
+//! # #[cfg(not(feature = "rmcp"))]
+//! # fn main() {}
 //! ```
+//!
+//! Prompts and resources return rmcp's `ErrorData`, which `?` makes of a [`ToolError`]: see
+//! [there](ToolError#tools-prompts-and-resources-of-rmcp), and for
+//! [testing what a tool says](ToolError#testing-what-a-tool-says).
+//!
+//! # Where to look
+//!
+//! A server's author needs
+//!
+//! - [`OutcomeLayer`], and to put other layers inside of it [`only_tools`];
+//! - [`ToolError`], with [`Effects`], [`Limit`] and [`Candidate`] to say more; [`ResultExt`] for
+//!   errors that `?` does not take, [`Declare`] for an error type of one's own;
+//! - [`Policy`] for levels, with [`Undeclared`], [`Heals`], [`Level`] and [`Code`];
+//! - [`OnOutcome`] to count, with [`Record`], [`Failure`] and [`Outcome`]; [`Redact`] to hide more;
+//! - [`Call`] to leave a note in the log line; [`install_panic_hook`].
+//!
+//! A layer's author needs [`McpRequest`] and [`McpReply`], [`Call`] with [`Verdict`], [`Kind`] and
+//! [`Origin`], and the layers one by one: [`LogLayer`], [`ClassifyLayer`], [`ContainLayer`].
+//!
+//! A binding's author needs the module [`binding`], [`Rendering`] and [`Declaration`], and
+//! [`Scoped`] round the handler.
 //!
 //! # The log
 //!
-//! Events of [`tracing`], with the target [`tower_outcome`](TARGET) and the event's name as the
+//! Events of [`tracing`](https://docs.rs/tracing), with the target [`tower_outcome`](TARGET) and the event's name as the
 //! message:
 //!
 //! | event | level |
@@ -110,7 +178,7 @@
 //!
 //! # Features
 //!
-//! - `rmcp` (default): [`rmcp::ServerHandlerExt::layered`].
+//! - `rmcp` (default): [`ServerHandlerExt::layered`].
 //! - `reqwest`: its timeouts and 429 answers count as faults that heal themselves.
 //! - `anyhow`, `eyre`: the errors inside their reports are recognised too.
 
@@ -135,7 +203,7 @@ mod tool_error;
 mod unwind;
 
 #[cfg(feature = "rmcp")]
-pub use crate::binding::rmcp;
+pub use crate::binding::rmcp::ServerHandlerExt;
 pub use crate::{
     binding::{McpReply, McpRequest},
     call::{

@@ -18,6 +18,9 @@ use crate::{binding::McpRequest, ready::Admission};
 /// A timeout must not cut a `subscriptions/listen`, which stays open for as long as the client
 /// likes, and a limit on tools must not keep pings waiting.
 ///
+/// A tool that a timeout drops may have taken effect all the same: the model is told to check
+/// before it sends a call again that changes anything. What a limit turns away did not run.
+///
 /// ```
 /// use std::time::Duration;
 /// use tower::{ServiceBuilder, timeout::TimeoutLayer};

@@ -54,7 +54,8 @@ named! {
         Fault = "fault",
         /// A failure whose author did not say what it means, such as a bare `isError` result.
         Undeclared = "undeclared",
-        /// A result without the error flag whose payload says that the call failed.
+        /// A result without the error flag whose payload says that the call failed. Not produced
+        /// by this version.
         SoftError = "soft_error",
         /// A JSON-RPC error that tells the client what is wrong with its request.
         ProtocolError = "protocol_error",
@@ -185,7 +186,8 @@ named! {
     pub enum Retryable {
         /// At once, but only with other arguments.
         WithDifferentArguments = "with_different_arguments",
-        /// The same call, later.
+        /// The same call, later; where the record tells [effects](crate::Effects), only what they
+        /// leave open.
         AfterDelay = "after_delay",
         /// No call that the model could send helps.
         Never = "never",
@@ -193,17 +195,17 @@ named! {
 }
 
 named! {
-    /// The level of a log line: `tracing`'s five, as data.
+    /// The level of a log line: the five of [`tracing`](https://docs.rs/tracing), as data.
     pub enum Level {
-        /// [`tracing::Level::TRACE`]
+        /// `tracing::Level::TRACE`
         Trace = "trace",
-        /// [`tracing::Level::DEBUG`]
+        /// `tracing::Level::DEBUG`
         Debug = "debug",
-        /// [`tracing::Level::INFO`]
+        /// `tracing::Level::INFO`
         Info = "info",
-        /// [`tracing::Level::WARN`]
+        /// `tracing::Level::WARN`
         Warn = "warn",
-        /// [`tracing::Level::ERROR`]
+        /// `tracing::Level::ERROR`
         Error = "error",
     }
 }
@@ -244,7 +246,7 @@ named! {
         SessionEnded = "session_ended",
         /// The server shut down.
         Shutdown = "shutdown",
-        /// A task whose end nobody fetched in time.
+        /// A task whose end nobody fetched in time. Not produced by this version.
         Forgotten = "forgotten",
     }
 }
@@ -284,7 +286,7 @@ impl Code {
         RATE_LIMITED = "rate_limited";
         /// An error whose author did not say what it means.
         UNDECLARED_ERROR = "undeclared_error";
-        /// A payload that says that the call failed.
+        /// A payload that says that the call failed. Not produced by this version.
         SOFT_ERROR = "soft_error";
         /// JSON-RPC -32700.
         PARSE_ERROR = "parse_error";
@@ -310,7 +312,7 @@ impl Code {
         PARTIAL_FAILURE = "partial_failure";
         /// Nobody knows what took effect.
         OUTCOME_UNKNOWN = "outcome_unknown";
-        /// The server broke its own contract.
+        /// The server broke its own contract. Not produced by this version.
         CONTRACT_VIOLATION = "contract_violation";
     }
 

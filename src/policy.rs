@@ -198,7 +198,6 @@ mod tests {
             Policy::new().level("bad_mode", level),
             Policy::new().level("Bad Mode!", level),
             Policy::new().level(Code::from_static("bad_mode"), level),
-            Policy::new().level(&Code::from_static("bad_mode"), level),
             Policy::new().level(String::from("bad_mode"), level),
             Policy::new().level("bad_mode", level).level("!", Level::Error),
         ] {

@@ -4,7 +4,7 @@ use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use tokio::time::Sleep;
@@ -17,12 +17,8 @@ use crate::unwind;
 pub(crate) struct Timer(Option<Pin<Box<Sleep>>>);
 
 impl Timer {
-    pub(crate) fn after(duration: Duration) -> Self {
-        // Tokio tells by a panic that there is no timer.
-        Self(unwind::catch(|| Box::pin(tokio::time::sleep(duration))).ok())
-    }
-
     pub(crate) fn until(at: Instant) -> Self {
+        // Tokio tells by a panic that there is no timer.
         Self(unwind::catch(|| Box::pin(tokio::time::sleep_until(at.into()))).ok())
     }
 }
@@ -40,12 +36,14 @@ impl Future for Timer {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
     fn without_a_runtime_nothing_is_waited_for() {
         let mut cx = Context::from_waker(std::task::Waker::noop());
-        let timer = std::pin::pin!(Timer::after(Duration::from_secs(3600)));
+        let timer = std::pin::pin!(Timer::until(Instant::now() + Duration::from_secs(3600)));
         assert!(timer.poll(&mut cx).is_ready());
     }
 }

@@ -8,7 +8,7 @@ use rmcp::{
     model::{CallToolRequestParams, CallToolResponse, CallToolResult},
     service::RequestContext,
 };
-use tower_outcome::{OutcomeLayer, rmcp::ServerHandlerExt as _};
+use tower_outcome::{OutcomeLayer, ServerHandlerExt as _};
 
 const ALLOWED: u64 = 3;
 

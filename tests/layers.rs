@@ -14,7 +14,7 @@ use rmcp::{
 use serde_json::json;
 use tower::ServiceBuilder;
 use tower_outcome::{
-    ClassifyLayer, ContainLayer, LogLayer, OutcomeLayer, ToolError, rmcp::ServerHandlerExt as _,
+    ClassifyLayer, ContainLayer, LogLayer, OutcomeLayer, ServerHandlerExt as _, ToolError,
 };
 
 use crate::support::{Client, Event, Revision};

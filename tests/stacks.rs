@@ -34,8 +34,8 @@ use tower::{
 };
 use tower_outcome::{
     Call, ClassifyLayer, ContainLayer, Heals, Level, LogLayer, OutcomeLayer, Policy, Record,
-    Redact, ToolError, Undeclared,
-    binding::rmcp::{RmcpReply, RmcpRequest, ServerHandlerExt as _},
+    Redact, ServerHandlerExt as _, ToolError, Undeclared,
+    binding::rmcp::{RmcpReply, RmcpRequest},
     only_tools,
 };
 

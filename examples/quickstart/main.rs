@@ -19,7 +19,7 @@ use rmcp::{
     },
     service::{Peer, PeerRequestOptions, RunningService, ServiceError},
 };
-use tower_outcome::{OutcomeLayer, rmcp::ServerHandlerExt as _};
+use tower_outcome::{OutcomeLayer, ServerHandlerExt as _};
 
 use crate::notes::Notes;
 

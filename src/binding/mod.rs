@@ -1,8 +1,8 @@
 //! How a protocol library's types teach the layers what they carry.
 //!
 //! The layers know no protocol library. A binding implements [`McpRequest`] and [`McpReply`] for
-//! the request and the answer of a tower service, and every layer of this crate works on it. The
-//! rmcp binding uses nothing else.
+//! the request and the answer of a tower service, and every layer of this crate works on it. Its
+//! innermost service runs the handler in the [scope](crate::Scoped::new) of the request's call.
 
 #[cfg(feature = "rmcp")]
 pub mod rmcp;

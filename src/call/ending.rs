@@ -107,13 +107,8 @@ fn settle(mut verdict: Verdict, deposit: Option<Box<Verdict>>) -> (Verdict, Opti
 }
 
 /// Logs at once what the client is not told about a failure, where no call is in reach: in a task
-/// of its own. `reference` is what the client is told to refer to.
-pub(crate) fn deposit_without_call(reference: CallId, kind: Kind, failure: Verdict) {
-    let method = if kind.is_tool() { "tools/call" } else { "" };
-    report_without_call(reference, kind, method, failure);
-}
-
-/// The same about a request with this method.
+/// of its own, or outside of any request. `reference` is what the client is told to refer to;
+/// `method` is empty where it is not known.
 pub(crate) fn report_without_call(
     reference: CallId,
     kind: Kind,

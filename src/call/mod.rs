@@ -26,12 +26,7 @@ use std::{
 };
 
 use self::sink::Sinks;
-pub(crate) use self::{
-    ending::{deposit_without_call, report_without_call},
-    id::CallIdText,
-    seat::Seat,
-    sink::Sink,
-};
+pub(crate) use self::{ending::report_without_call, id::CallIdText, seat::Seat, sink::Sink};
 pub use self::{
     id::CallId,
     record::{Cause, Client, Failure, Kind, Origin, Record, RequestId, Session, TraceContext},
@@ -241,6 +236,25 @@ impl Call {
         if let Some(verdict) = late {
             self.report(verdict);
         }
+    }
+
+    /// Decides that nobody waits for the answer any more, whatever the tool made of that: a tool
+    /// that fails because it was cancelled was cancelled. Its cause is logged beside the end.
+    pub(crate) fn leave(&self, verdict: Verdict) {
+        let mut state = self.state();
+        if state.closed {
+            return;
+        }
+        let at = match state.verdict.take() {
+            Some((earlier, at)) => {
+                if earlier.has_cause() {
+                    state.deposit = Some(Box::new(earlier));
+                }
+                at
+            }
+            None => Instant::now(),
+        };
+        state.verdict = Some((verdict, at));
     }
 
     /// Logs at once, as `tool_failed`, a failure that no terminal event tells of.

@@ -143,11 +143,12 @@ pub struct Origin {
     pub protocol_version: Option<Cow<'static, str>>,
     /// What carries the messages: `http`, or what the server's author said.
     pub transport: Option<Cow<'static, str>>,
-    /// The route that the request came in by.
+    /// The route that the request came in by. Not filled in by this version.
     pub route: Option<Arc<str>>,
     /// The session or connection.
     pub session: Option<Session>,
-    /// Who is behind the request, where the server's author said how to tell.
+    /// Who is behind the request, where the server's author said how to tell. Not filled in by
+    /// this version.
     pub principal: Option<Arc<str>>,
     /// The caller's trace.
     pub trace: Option<TraceContext>,
@@ -212,7 +213,9 @@ impl Failure {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Cause {
-    /// The Rust type of the error, or `panic`.
+    /// The Rust type of the error, or `panic`. Types of the standard library, tokio, tower and the
+    /// like have their public name, `std::io::Error`, whichever way they came in; a type of your
+    /// own has the compiler's, or is `error` where it was boxed.
     pub error_type: Cow<'static, str>,
     /// The error and its sources; in a [`Record`] redacted and cut at 4 KiB.
     pub chain: String,
@@ -250,7 +253,7 @@ pub struct Record {
     pub origin: Arc<Origin>,
     /// How it ended.
     pub outcome: Outcome,
-    /// Why it failed, if it did.
+    /// Why it failed: `Some` if, and only if, [`outcome.is_failure()`](Outcome::is_failure).
     pub failure: Option<Box<Failure>>,
     /// Why it was cancelled or abandoned, where that is known.
     pub reason: Option<Reason>,
@@ -258,11 +261,12 @@ pub struct Record {
     pub task_id: Option<Box<str>>,
     /// How long it took, up to the verdict.
     pub duration: Duration,
-    /// Bytes of the request, where a binding saw them.
+    /// Bytes of the request, where a binding saw them. Not filled in by this version.
     pub request_bytes: Option<u64>,
-    /// Bytes of the answer, where a binding saw them.
+    /// Bytes of the answer, where a binding saw them. Not filled in by this version.
     pub result_bytes: Option<u64>,
     /// `false` where the answer could not be read, so that a failure in it may have been missed.
+    /// Always `true` in this version.
     pub result_scanned: bool,
     /// What the tool itself noted with [`Call::note`](crate::Call::note).
     pub notes: Vec<(&'static str, String)>,

@@ -199,7 +199,7 @@ fn conclude<Reply: McpReply>(
             Reply::failure(kind, rendering)
         }
         Err(Ended::Left(verdict)) => {
-            call.decide(verdict);
+            call.leave(verdict);
             if let Some(cause) = stray {
                 report_stray_panic(call, cause);
             }

@@ -49,9 +49,11 @@ impl ContainLayer {
 
     /// Answers a tool call that has no answer after this long, as a fault that heals itself, and
     /// drops what it was doing. It counts from the call on and covers what is inside of this
-    /// layer. Off by default; other requests have none, since a subscription may last for days.
+    /// layer, the wait for a limit included. What is dropped may have taken effect all the same, so
+    /// the model is told to check before it sends a call again that changes anything. Off by
+    /// default; other requests have none, since a subscription may last for days.
     ///
-    /// Needs a tokio runtime with its timer enabled.
+    /// Needs a tokio runtime with its timer enabled: without one it has passed at once.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.settings.deadline = Some(deadline);

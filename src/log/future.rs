@@ -92,7 +92,7 @@ where
             // Logged when it comes: the handler may run on for long, or for ever.
             this.gone.set(None);
             if let Some(seat) = this.seat.take() {
-                seat.call().decide(verdict);
+                seat.call().leave(verdict);
                 seat.call().close(|| Verdict::abandoned(None));
             }
         }

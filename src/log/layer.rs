@@ -28,7 +28,7 @@ impl LogLayer {
         Self::default()
     }
 
-    /// Also tells `hook` of each finished call. Hooks add up.
+    /// Also tells `hook` of each finished call: see [`OnOutcome`]. Hooks add up.
     #[must_use]
     pub fn hook(mut self, hook: impl OnOutcome + 'static) -> Self {
         Arc::make_mut(&mut self.logging).hooks.push(Arc::new(hook));
@@ -36,7 +36,8 @@ impl LogLayer {
     }
 
     /// Takes secrets out of everything that is logged, in place of the
-    /// [default](crate::Redactor) one.
+    /// [default](crate::Redactor) one: a type of your own, a function, or a closure by
+    /// [`redact_fn`](crate::redact_fn).
     #[must_use]
     pub fn redactor(mut self, redactor: impl Redact + 'static) -> Self {
         Arc::make_mut(&mut self.logging).redactor = Arc::new(redactor);

@@ -22,19 +22,29 @@ use crate::{
 /// It runs on the task that answers the call, after the answer is made: it should be quick, and
 /// must not block. One that panics costs its own output alone.
 ///
+/// Failures, counted by code:
+///
 /// ```
-/// use std::sync::atomic::{AtomicU64, Ordering};
-/// use tower_outcome::{LogLayer, Record};
+/// use std::{
+///     collections::BTreeMap,
+///     sync::{Arc, Mutex, PoisonError},
+/// };
+/// use tower_outcome::{Code, OutcomeLayer, Record};
 ///
-/// static FAILURES: AtomicU64 = AtomicU64::new(0);
-///
-/// let layer = LogLayer::new().hook(|record: &Record| {
-///     if record.outcome.is_failure() {
-///         FAILURES.fetch_add(1, Ordering::Relaxed);
+/// let failures = Arc::new(Mutex::new(BTreeMap::<Code, u64>::new()));
+/// let counted = Arc::clone(&failures);
+/// let layer = OutcomeLayer::new().hook(move |record: &Record| {
+///     // There is one exactly where `record.outcome.is_failure()`.
+///     if let Some(failure) = &record.failure {
+///         let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
+///         *counted.entry(failure.code.clone()).or_default() += 1;
 ///     }
 /// });
-/// # let _ = layer;
+/// # let _ = (layer, failures);
 /// ```
+///
+/// A closure has to name the type, `|record: &Record|`: a layer takes any hook, and so the
+/// compiler does not learn from it what the closure is given.
 pub trait OnOutcome: Send + Sync {
     /// Called once for each finished call.
     fn on_outcome(&self, record: &Record);

@@ -11,35 +11,71 @@ use super::{Source, ToolError};
 /// What an error of your own means, said once. Raise it with
 /// [`declared`](ResultExt::declared).
 ///
-/// (A `From` of your own is not possible beside the one for all errors.)
-///
 /// ```
+/// use std::time::Duration;
 /// use tower_outcome::{Declare, ResultExt as _, ToolError};
 ///
 /// enum StoreError {
-///     NoNote(String),
+///     UnknownNote { path: String, known: Vec<String> },
+///     Changed { path: String },
+///     Rebuilding,
+///     SignedOut,
 ///     Disk(std::io::Error),
 /// }
 ///
 /// impl Declare for StoreError {
 ///     fn declare(self) -> ToolError {
 ///         match self {
-///             Self::NoNote(path) => {
-///                 ToolError::rejected("unknown_note", format!("No note at '{path}'."))
+///             Self::UnknownNote { path, known } => {
+///                 ToolError::rejected("unknown_note", "There is no such note.")
+///                     .field("path")
+///                     .received(path)
+///                     .closest(known)
 ///                     .recover("Find the path with search_notes.")
 ///             }
+///             Self::Changed { path } => {
+///                 ToolError::stale("version_conflict", format!("Note '{path}' has changed."))
+///                     .recover("Call read_note and pass its version as if_match.")
+///             }
+///             Self::Rebuilding => {
+///                 ToolError::transient("index_rebuilding", "The index is being rebuilt.")
+///                     .retry_after(Duration::from_secs(60))
+///             }
+///             Self::SignedOut => ToolError::user_action("signed_out", "The user is signed out.")
+///                 .recover("Ask the user to sign in, then call it again."),
+///             // Nothing to say about it: a fault with the fixed text, the cause in the log.
 ///             Self::Disk(error) => error.into(),
 ///         }
 ///     }
 /// }
 ///
-/// # fn load(path: &str) -> Result<String, StoreError> { Err(StoreError::NoNote(path.into())) }
+/// # fn load(path: &str) -> Result<String, StoreError> {
+/// #     Err(StoreError::UnknownNote { path: path.into(), known: vec!["inbox/todo.md".into()] })
+/// # }
 /// fn read_note(path: &str) -> Result<String, ToolError> {
-///     let note = load(path).declared()?;
-///     Ok(note)
+///     Ok(load(path).declared()?)
 /// }
-/// # assert!(read_note("a").is_err());
+///
+/// let text = read_note("inbox/tood.md").unwrap_err().to_string();
+/// assert!(text.contains("The closest match is inbox/todo.md."));
 /// ```
+///
+/// # Do not implement `Error` for it
+///
+/// **An error that implements [`std::error::Error`] also goes through a bare `?`, and is then an
+/// unknown fault, whatever it declares here**: ERROR, and a text that does not help the model. The
+/// compiler cannot tell. So leave that implementation out (no `#[derive(thiserror::Error)]`), and a
+/// forgotten `.declared()` does not compile; where the error needs it for other reasons, always
+/// write `.declared()?`. (A `From` of your own is not possible beside the one for all errors.)
+///
+/// Without it, a bare `?` gives
+///
+/// ```text
+/// error[E0277]: `?` couldn't convert the error: `StoreError: std::error::Error` is not satisfied
+/// note: `StoreError` needs to implement `std::error::Error`
+/// ```
+///
+/// What is missing is `.declared()`, not the `Error` that the note asks for.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say what it means to the model",
     note = "implement `tower_outcome::Declare` for it, or use `?` or `or_fault()` to make it a \
@@ -56,7 +92,21 @@ impl Declare for ToolError {
     }
 }
 
-/// Errors for which `?` is not enough.
+/// Errors for which `?` is not enough: a boxed one, a text, an `anyhow::Error` or an
+/// `eyre::Report` needs [`or_fault`](Self::or_fault), one that says what it means
+/// [`declared`](Self::declared).
+///
+/// What the compiler says where one of them is missing:
+///
+/// ```text
+/// error[E0277]: `?` couldn't convert the error: `anyhow::Error: std::error::Error` is not satisfied
+/// error[E0277]: `?` couldn't convert the error: `dyn std::error::Error + Send + Sync: Sized` is not satisfied
+/// error[E0277]: `?` couldn't convert the error: `StoreError: std::error::Error` is not satisfied
+/// ```
+///
+/// The first two want `.or_fault()?`, the last, of an error that implements [`Declare`],
+/// `.declared()?`. **An error that implements both `Error` and `Declare` compiles with a bare `?`,
+/// and is then an unknown fault**: see [`Declare`](Declare#do-not-implement-error-for-it).
 pub trait ResultExt<T, E>: Sized {
     /// Makes any error a fault with a fixed text, as `?` does for those that implement
     /// [`Error`]: a boxed one, a text, an `anyhow::Error` or an `eyre::Report`. The log gets all
@@ -83,7 +133,8 @@ pub trait ResultExt<T, E>: Sized {
     where
         E: Into<Box<dyn Error + Send + Sync>> + 'static;
 
-    /// Makes an error what it [declares](Declare) to be.
+    /// Makes an error what it [declares](Declare) to be. A bare `?` does not: where the error
+    /// implements [`Error`] too, it makes it an unknown fault.
     ///
     /// # Errors
     ///
@@ -109,6 +160,8 @@ impl<T, E> ResultExt<T, E> for Result<T, E> {
     }
 }
 
+/// Any error is a fault with a fixed text: what `?` does. One that implements
+/// [`Declare`] as well is no exception; raise it with [`declared`](ResultExt::declared).
 impl<E: Error + Send + Sync + 'static> From<E> for ToolError {
     fn from(error: E) -> Self {
         Self::undeclared(Source { error: Box::new(error), type_name: Some(type_name::<E>()) })

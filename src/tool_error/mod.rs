@@ -42,7 +42,7 @@ use crate::outcome::{Actor, Code, Declared, Level};
 ///     // Any error becomes a fault with a fixed text; the log gets its chain.
 ///     let note = load(path)?;
 ///     note.ok_or_else(|| {
-///         ToolError::rejected("unknown_note", "There is no such note.")
+///         ToolError::rejected("unknown_note", "No note has this path.")
 ///             .field("path")
 ///             .received(path)
 ///             .closest(known_paths())
@@ -53,7 +53,7 @@ use crate::outcome::{Actor, Code, Declared, Level};
 /// let text = |path| read_note(path).unwrap_err().render(Kind::ToolCall).text;
 /// assert_eq!(
 ///     text("inbox/tood.md"),
-///     "There is no such note. The value of path was \"inbox/tood.md\". \
+///     "No note has this path. The value of path was \"inbox/tood.md\". \
 ///      The closest match is inbox/todo.md. Find the path with search_notes."
 /// );
 /// assert!(text("wait").starts_with(
@@ -67,18 +67,136 @@ use crate::outcome::{Actor, Code, Declared, Level};
 /// assert!(!error.render(Kind::ToolCall).text.contains("disk"));
 /// ```
 ///
+/// # Which one
+///
 /// - [`rejected`](Self::rejected): the request must change.
 /// - [`stale`](Self::stale): what the request was based on has moved on.
 /// - [`fault`](Self::fault), [`transient`](Self::transient), [`user_action`](Self::user_action):
 ///   the request was fine; the operator, time or the user has to act.
 /// - `?` on any [`std::error::Error`], or [`or_fault`](ResultExt::or_fault) on other errors: a
 ///   fault with a fixed text.
+/// - [`declared`](ResultExt::declared) on an error of your own that implements [`Declare`].
+///   **A bare `?` on such an error, where it implements `Error` too, makes it an unknown fault.**
 ///
 /// The texts that are given to it are for the model, and public. What only an operator may read
 /// goes into [`source`](Self::source). Every text is bounded; see [`Declaration`] for the bounds.
 ///
-/// It does not implement [`std::error::Error`], because any error becomes one with `?`. Its
-/// [`Display`](fmt::Display) is the text that the model would read, without the reference.
+/// It does not implement [`std::error::Error`], because any error becomes one with `?`.
+///
+/// # Timeouts
+///
+/// What took too long may have taken effect all the same. So the text of a timeout (the code
+/// `timeout`, or a timeout in the source of a fault that heals itself) tells the model to check
+/// first if the call changes anything, unless [`effects`](Self::effects) say what is known. That of
+/// a rate limit does not: what was turned away did not run.
+///
+/// # Testing what a tool says
+///
+/// [`Display`](fmt::Display) is the text that the model would read, without the reference;
+/// [`render`](Self::render) is all of it, with the record:
+///
+/// ```
+/// use tower_outcome::{Actor, Kind, ToolError};
+///
+/// fn pay() -> Result<(), ToolError> {
+///     Err(ToolError::user_action("plan_ended", "The plan has ended.")
+///         .recover("Ask the user to renew it."))
+/// }
+///
+/// let error = pay().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "The plan has ended. The call was fine. Ask the user to renew it."
+/// );
+/// let rendering = error.render(Kind::ToolCall);
+/// assert_eq!(rendering.declaration.code(), "plan_ended");
+/// assert_eq!(rendering.declaration.actor(), Actor::User);
+/// let reference = rendering.declaration.reference.ok_or("no reference")?;
+/// assert!(rendering.text.ends_with(&format!("Reference for the user: {reference}.")));
+/// # Ok::<(), &str>(())
+/// ```
+///
+/// # Tools, prompts and resources of rmcp
+///
+/// A tool returns it as it is. Prompts, resources and everything else return rmcp's `ErrorData`,
+/// which `?` makes of it, and of any other error by `or_fault()?`:
+///
+/// ```
+/// # #[cfg(feature = "rmcp")] {
+/// use rmcp::{
+///     ErrorData, RoleServer, ServerHandler,
+///     handler::server::wrapper::Parameters,
+///     model::{
+///         PromptMessage, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+///         ResourceContents, Role,
+///     },
+///     prompt, prompt_handler, prompt_router, schemars, service::RequestContext, tool,
+///     tool_handler, tool_router,
+/// };
+/// use tower_outcome::{ResultExt as _, ToolError};
+///
+/// struct Notes;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Read {
+///     path: String,
+/// }
+///
+/// fn find(path: &str) -> Result<&str, ToolError> {
+///     path.strip_suffix(".md").ok_or_else(|| {
+///         ToolError::rejected("unknown_note", "No note has this path.")
+///             .field("path")
+///             .received(path)
+///             .recover("Find the path with search_notes.")
+///     })
+/// }
+///
+/// #[tool_router]
+/// impl Notes {
+///     #[tool(description = "Returns a note's text.")]
+///     async fn read_note(&self, Parameters(read): Parameters<Read>) -> Result<String, ToolError> {
+///         find(&read.path)?;
+///         Ok(std::fs::read_to_string(&read.path)?)
+///     }
+/// }
+///
+/// #[prompt_router]
+/// impl Notes {
+///     #[prompt(description = "Asks for a summary of a note.")]
+///     async fn summarise(
+///         &self,
+///         Parameters(read): Parameters<Read>,
+///     ) -> Result<Vec<PromptMessage>, ErrorData> {
+///         let title = find(&read.path)?;
+///         let text = std::fs::read_to_string(&read.path).or_fault()?;
+///         Ok(vec![PromptMessage::new_text(Role::User, format!("Summarise '{title}':\n{text}"))])
+///     }
+/// }
+///
+/// #[tool_handler]
+/// #[prompt_handler]
+/// impl ServerHandler for Notes {
+///     async fn read_resource(
+///         &self,
+///         request: ReadResourceRequestParams,
+///         _: RequestContext<RoleServer>,
+///     ) -> Result<ReadResourceResponse, ErrorData> {
+///         let Some(path) = request.uri.strip_prefix("notes:///") else {
+///             // The protocol has an error of its own for this one.
+///             return Err(ErrorData::resource_not_found("no such note", None));
+///         };
+///         let text = std::fs::read_to_string(path).or_fault()?;
+///         let contents = ResourceContents::text(text, request.uri);
+///         Ok(ReadResourceResult::new(vec![contents]).into())
+///     }
+/// }
+/// # }
+/// ```
+///
+/// An unknown resource is `ErrorData::resource_not_found`, which
+/// `ToolError::protocol(ErrorData::resource_not_found(..))` is too where a function returns
+/// `ToolError`: it goes out with the number that the revision has for it (-32002; from 2026-07-28
+/// on -32602). [`rejected`](Self::rejected) is always -32602.
 #[must_use = "an error does nothing until it is returned"]
 pub struct ToolError(Box<Inner>);
 
@@ -134,7 +252,7 @@ impl ToolError {
     }
 
     /// The request was fine, and the user has to act: reconnect, approve, pay. INFO;
-    /// [`recover`](Self::recover) should say what the user has to do. A code as in
+    /// [`recover`](Self::recover) should say what the model is to tell the user. A code as in
     /// [`rejected`](Self::rejected), by default `internal_error`.
     pub fn user_action(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self::new(Declared::Fault).actor(Actor::User).code(code).message(message)
@@ -186,7 +304,8 @@ impl ToolError {
         self.declare(|declaration| declaration.field = Some(path))
     }
 
-    /// The value that was sent. It is quoted as JSON, cut at 256 bytes. Do not quote secrets.
+    /// The value that was sent. It is quoted as JSON, cut at 256 bytes, and sent as it is:
+    /// [redaction](crate::Redact) is about the log alone. Do not quote secrets.
     pub fn received(mut self, value: impl Into<Value>) -> Self {
         let value = value.into();
         let sent = match &value {
@@ -226,8 +345,10 @@ impl ToolError {
         self.declare(|declaration| declaration.permitted = permitted)
     }
 
-    /// The exact next step, by tool and parameter name; the last sentence that the model reads.
-    /// At most 400 characters.
+    /// The exact next step, by tool and parameter name; the last sentence that the model reads,
+    /// before a fault's reference. On a fault it replaces the advice that would stand there (to
+    /// tell the user, to send the same call again), as its author knows better: the text still says
+    /// that the call was fine, and in how long it can succeed. At most 400 characters.
     pub fn recover(self, step: impl Into<String>) -> Self {
         let step = bounds::cut(step.into().trim(), bounds::RECOVER_CHARS);
         let step = (!step.is_empty()).then_some(step);
@@ -235,7 +356,8 @@ impl ToolError {
     }
 
     /// How long it takes until the same call can succeed, rounded up to milliseconds. A fault of
-    /// which nobody said who has to act becomes one that heals itself.
+    /// which nobody said who has to act becomes one that heals itself. Ignored where waiting does
+    /// not help: on what the model, the user or the operator has to act on.
     pub fn retry_after(self, delay: Duration) -> Self {
         self.declare(|declaration| {
             declaration.retry_after_seconds = Some(bounds::seconds_of(delay));
@@ -245,7 +367,7 @@ impl ToolError {
         })
     }
 
-    /// The limit that the call ran into.
+    /// The limit that the call ran into. The text tells it where the fault heals itself.
     pub fn limit(self, limit: Limit) -> Self {
         let limit =
             Limit { window_seconds: limit.window_seconds.and_then(bounds::seconds), ..limit };
@@ -254,7 +376,8 @@ impl ToolError {
 
     /// What is known to have happened. Without a code of its own, a fault with effects is
     /// `partial_failure`, or `outcome_unknown`, and the text no longer says to send the same call
-    /// again.
+    /// again: only what is not done, once it is checked what is. [`Effects::none`] says that
+    /// nothing was changed; other effects that list nothing are as if none were given.
     pub fn effects(self, effects: Effects) -> Self {
         self.declare(|declaration| declaration.effects = effects.bounded())
     }

@@ -26,24 +26,36 @@ pub(crate) struct Site {
 }
 
 /// Marks that panics on this thread are caught by us until it is dropped.
-pub(super) struct Contained(());
+pub(super) struct Contained {
+    /// That of a panic further out, which is unwinding while this guards something else.
+    outer: Option<Site>,
+}
 
 impl Contained {
     pub(super) fn enter() -> Self {
         let _ = DEPTH.try_with(|depth| depth.set(depth.get().saturating_add(1)));
-        Self(())
+        Self { outer: exchange(None) }
     }
 
     /// Where the panic that was just caught happened; nothing without the hook.
     pub(super) fn site(&self) -> Option<Site> {
-        SITE.try_with(|site| site.try_borrow_mut().ok()?.take()).ok().flatten()
+        exchange(None)
     }
 }
 
 impl Drop for Contained {
     fn drop(&mut self) {
+        // What is there is that of a panic which the guarded code has caught itself.
+        exchange(self.outer.take());
         let _ = DEPTH.try_with(|depth| depth.set(depth.get().saturating_sub(1)));
     }
+}
+
+fn exchange(site: Option<Site>) -> Option<Site> {
+    SITE.try_with(|known| Some(std::mem::replace(&mut *known.try_borrow_mut().ok()?, site)))
+        .ok()
+        .flatten()
+        .flatten()
 }
 
 /// Installs a panic hook that adds `location` and, where `RUST_BACKTRACE` or `RUST_LIB_BACKTRACE`
@@ -209,6 +221,31 @@ mod tests {
             let first = first_frame(work);
             assert!(first.contains(name), "{name}: {first}");
         }
+    }
+
+    #[test]
+    fn a_place_is_that_of_the_panic_that_was_caught() {
+        use crate::unwind;
+
+        fn place<T>(work: impl FnOnce() -> T) -> Option<String> {
+            unwind::catch(work).err().and_then(|cause| cause.location)
+        }
+        struct Nested;
+        impl Drop for Nested {
+            fn drop(&mut self) {
+                unwind::shielded(|| panic!("inner"));
+            }
+        }
+        install();
+        let line = line!() + 3;
+        let outer = place(|| {
+            let _nested = Nested;
+            panic!("outer");
+        });
+        assert_eq!(outer, Some(format!("{}:{line}", file!())));
+        // A panic that is not ours, and one that no hook sees.
+        assert_eq!(place(|| panic::catch_unwind(|| panic!("swallowed")).is_err()), None);
+        assert_eq!(place(|| panic::resume_unwind(Box::new("resumed"))), None);
     }
 
     #[test]

@@ -69,6 +69,7 @@ impl McpReply for Reply {
     }
 }
 
+#[derive(Clone)]
 struct Fine;
 
 impl Service<Request> for Fine {

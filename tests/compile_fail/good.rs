@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use rmcp::ServerHandler;
 use tower::{ServiceBuilder, timeout::TimeoutLayer};
-use tower_outcome::{OutcomeLayer, rmcp::ServerHandlerExt as _};
+use tower_outcome::{OutcomeLayer, ServerHandlerExt as _};
 
 struct Notes;
 impl ServerHandler for Notes {}

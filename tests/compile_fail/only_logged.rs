@@ -1,6 +1,6 @@
 // Logging alone contains nothing.
 use rmcp::ServerHandler;
-use tower_outcome::{LogLayer, rmcp::ServerHandlerExt as _};
+use tower_outcome::{LogLayer, ServerHandlerExt as _};
 
 struct Notes;
 impl ServerHandler for Notes {}

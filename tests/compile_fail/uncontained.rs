@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use rmcp::ServerHandler;
 use tower::timeout::TimeoutLayer;
-use tower_outcome::rmcp::ServerHandlerExt as _;
+use tower_outcome::ServerHandlerExt as _;
 
 struct Notes;
 impl ServerHandler for Notes {}

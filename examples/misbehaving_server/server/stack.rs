@@ -10,8 +10,9 @@ use rmcp::ServerHandler;
 use serde_json::Value;
 use tower::{BoxError, Layer, Service, ServiceBuilder, timeout::Timeout};
 use tower_outcome::{
-    McpRequest as _, OutcomeLayer, only_tools,
-    rmcp::{RmcpReply, RmcpRequest, ServerHandlerExt as _},
+    McpRequest as _, OutcomeLayer, ServerHandlerExt as _,
+    binding::rmcp::{RmcpReply, RmcpRequest},
+    only_tools,
 };
 
 use super::Misbehaving;

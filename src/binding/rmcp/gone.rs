@@ -5,7 +5,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use pin_project_lite::pin_project;
@@ -127,7 +127,7 @@ impl Gone for ClientGone {
             return Poll::Ready(WhoLeft::Cancelled);
         }
         let wait = this.wait.get_or_insert_with(|| Wait {
-            timer: Timer::after(NOTIFICATION_DELAY),
+            timer: Timer::until(Instant::now() + NOTIFICATION_DELAY),
             is_drain: false,
         });
         loop {
@@ -140,7 +140,7 @@ impl Gone for ClientGone {
                 let reason = (*this.stream == Stream::Session).then_some(Reason::SessionEnded);
                 return Poll::Ready(WhoLeft::Gone(reason));
             }
-            *wait = Wait { timer: Timer::after(DRAIN), is_drain: true };
+            *wait = Wait { timer: Timer::until(Instant::now() + DRAIN), is_drain: true };
         }
     }
 }

@@ -38,7 +38,7 @@ impl<H> Clone for HandlerService<H> {
 }
 
 /// The error of [`HandlerService`], which has none: a handler's errors are
-/// [replies](RmcpReply::Error).
+/// [replies](RmcpReply::error).
 ///
 /// It is a type of its own so that a stack without containment is told from one that has it: a
 /// handler never fails as a service, but it panics.

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use rmcp::ServerHandler;
-//! use tower_outcome::{OutcomeLayer, rmcp::ServerHandlerExt as _};
+//! use tower_outcome::{OutcomeLayer, ServerHandlerExt as _};
 //!
 //! struct Notes;
 //! impl ServerHandler for Notes {}
@@ -21,13 +21,22 @@
 //!
 //! # What does not pass the layers
 //!
-//! rmcp answers some messages before any handler: `ping` before `initialize`, `tasks/get`,
-//! `tasks/update` and `tasks/cancel` where the server or the client lacks the capability, an
-//! unsupported protocol version, missing `_meta` of a 2026-07-28 request, `subscriptions/listen`
-//! in an older session, `skills/list` without the capability, and what is no JSON-RPC at all.
+//! rmcp answers some messages before any handler: `ping` before `initialize`; `tasks/get`,
+//! `tasks/update` and `tasks/cancel` where the server or the client lacks the capability; an
+//! unsupported protocol version; missing `_meta` of a 2026-07-28 request; methods that the
+//! session's revision does not have (`ping`, `resources/subscribe` and `resources/unsubscribe` from
+//! 2026-07-28 on, `subscriptions/listen` before it) and subscriptions that the server does not
+//! accept; `skills/*` without the capability or with a URI of no skill; and what is no JSON-RPC at
+//! all. It refuses the results of `skills/list` and `skills/get` that are not valid, after the
+//! layers have seen them.
+//!
 //! Its synchronous methods have no answer to give in place of a panic: `get_info` and
 //! `supported_protocol_versions` are not guarded; `get_tool`, `accepted_subscription_filter` and
 //! `negotiate_initialize` are.
+//!
+//! A layer that cuts a call short drops what the tool held. tower's `Timeout` drops it when its own
+//! future is dropped, inside of the containment; a timeout of your own that drops it in a poll
+//! turns a destructor that panics into the call's end.
 //!
 //! rmcp's `local` feature, anywhere in the graph, is not supported: it takes `Send` from handlers.
 //!

@@ -77,7 +77,7 @@ impl ToolError {
             let failure = Verdict::declared(declaration.outcome, failure);
             match call {
                 Some(call) => call.deposit(failure),
-                None => call::deposit_without_call(id, kind, failure),
+                None => call::report_without_call(id, kind, "", failure),
             }
         }
         // Its destructor is somebody else's code.
