@@ -190,6 +190,7 @@ fn write(record: &Record, event: &'static str, reference: Option<CallId>, redact
         }
         _ => None,
     };
+    let error_type = cause.map(|cause| text::clean(&cause.error_type, text::ERROR_CHARS));
     let chain = cause.map(|cause| text::escape(&cause.chain));
     let task_id = record.task_id.as_deref().map(|id| name(redactor, id, FACT_CHARS));
     let notes = notes(record);
@@ -205,7 +206,7 @@ fn write(record: &Record, event: &'static str, reference: Option<CallId>, redact
         actor = failure.and_then(|failure| failure.actor).map(|actor| actor.as_str()),
         retryable = failure.and_then(|failure| failure.retryable).map(|retry| retry.as_str()),
         error = error.as_deref(),
-        error_type = cause.map(|cause| &*cause.error_type),
+        error_type = error_type.as_deref(),
         cause = chain.as_deref(),
         location = cause.and_then(|cause| cause.location.as_deref()),
         backtrace = cause.and_then(|cause| cause.backtrace.as_deref()),

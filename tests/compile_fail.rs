@@ -3,7 +3,13 @@
 //! Each file is compiled with `rustc` against the libraries that this test was built with. Only the
 //! advice is compared: the compiler's own words change from release to release.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 use std::{
     path::{Path, PathBuf},

@@ -13,6 +13,8 @@ mod support;
 
 #[path = "cases/child.rs"]
 mod child;
+#[path = "hostile/errors.rs"]
+mod errors;
 #[path = "hostile/fields.rs"]
 mod fields;
 #[path = "hostile/input.rs"]
@@ -23,6 +25,8 @@ mod inside;
 mod kit;
 #[path = "hostile/limits.rs"]
 mod limits;
+#[path = "hostile/lingering.rs"]
+mod lingering;
 #[path = "hostile/observers.rs"]
 mod observers;
 #[path = "hostile/random.rs"]

@@ -1,7 +1,13 @@
 //! A table of layer × ending: each layer alone, all in each order, each twice, and wrapped twice:
 //! what the client is answered, and what is logged.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    missing_docs
+)]
 
 mod support;
 

@@ -190,7 +190,8 @@ impl Call {
     }
 
     /// Whether this is the record of such a request: a handler that calls another one with its
-    /// own context hands on an id, but asks for something else.
+    /// own context hands on an id, but asks for something else. Where it asks for the same tool
+    /// under the same id it counts as the same call, and a failure further in as its end.
     #[must_use]
     pub fn matches(
         &self,

@@ -195,7 +195,10 @@ fn conclude<Reply: McpReply>(
                 fault.also(&cause);
             }
             let rendering = Rendering::fault(kind, fault.heals(), call.id());
-            call.decide(fault.into_verdict(call).told(rendering.text.clone()));
+            // Of a call that nobody waits for any more, a deadline tells nothing.
+            if !(fault.is_deadline() && call.is_closed()) {
+                call.decide(fault.into_verdict(call).told(rendering.text.clone()));
+            }
             Reply::failure(kind, rendering)
         }
         Err(Ended::Left(verdict)) => {

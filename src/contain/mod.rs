@@ -23,6 +23,9 @@ use crate::{
     policy::Heals,
 };
 
+/// The error type that is logged of a deadline.
+const DEADLINE: &str = "deadline";
+
 /// An error of a layer further in, as it came.
 #[derive(Debug)]
 pub(crate) struct UnknownError {
@@ -54,7 +57,7 @@ impl Fault {
     }
 
     fn deadline(after: std::time::Duration) -> Self {
-        let cause = Cause::new("deadline", format!("no answer within {after:?}"));
+        let cause = Cause::new(DEADLINE, format!("no answer within {after:?}"));
         Self { code: Code::TIMEOUT, heals: Some(Heals::Timeout), cause }
     }
 
@@ -74,6 +77,11 @@ impl Fault {
             Ok(error) => Self::error(error, call),
             Err(cause) => Self::panic(cause),
         }
+    }
+
+    /// Whether it is only that this layer did not want to wait any longer.
+    pub(crate) fn is_deadline(&self) -> bool {
+        self.cause.error_type == DEADLINE
     }
 
     pub(crate) fn heals(&self) -> Option<Heals> {

@@ -1,10 +1,8 @@
-//! Code of the server's author that the layers call: subscribers, hooks, redactors, recognisers,
-//! and errors' own methods. What of it panics costs its own output.
+//! Code of the server's author that the layers call: subscribers, hooks, redactors and recognisers.
+//! What of it panics costs its own output.
 
 use std::{
     borrow::Cow,
-    error::Error,
-    fmt,
     panic::panic_any,
     sync::{
         Arc,
@@ -29,7 +27,7 @@ use crate::{
     support::{Client, Logs, Revision},
 };
 
-fn endings() -> Tools {
+pub(crate) fn endings() -> Tools {
     Tools::new()
         .with("declared", |_| async {
             Err::<String, _>(ToolError::rejected("unknown_note", "No note at 'x'."))
@@ -60,7 +58,7 @@ async fn assert_answers(what: &str, client: &Client) {
     assert!(client.request("ping", json!({})).await.result().is_some(), "{what}");
 }
 
-async fn assert_logs(client: &Client, before: usize) {
+pub(crate) async fn assert_logs(client: &Client, before: usize) {
     for (tool, expected) in [
         ("ok", "INFO tool_call_completed completed -"),
         ("declared", "INFO tool_call_failed rejected unknown_note"),
@@ -329,73 +327,6 @@ async fn a_recogniser_that_panics_recognises_nothing() {
     assert_logs(&client, 10).await;
     let (_, event) = call(&client, "busy", json!({})).await;
     assert_eq!(line(&event), "WARN tool_call_failed fault timeout", "the next one is asked");
-}
-
-/// Which of its methods panics.
-#[derive(Debug, Clone, Copy)]
-enum Bad {
-    Display,
-    Source,
-    Drop,
-}
-
-impl fmt::Display for Bad {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Display => panic!("its Display"),
-            _ => f.write_str("bad"),
-        }
-    }
-}
-
-impl Error for Bad {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Source => panic!("its source"),
-            _ => None,
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Dropped(Bad);
-
-impl fmt::Display for Dropped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl Error for Dropped {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.0)
-    }
-}
-
-impl Drop for Dropped {
-    fn drop(&mut self) {
-        if matches!(self.0, Bad::Drop) && !std::thread::panicking() {
-            panic!("its Drop");
-        }
-    }
-}
-
-#[tokio::test]
-async fn an_error_whose_methods_panic_is_a_fault_like_any() {
-    let mut tools = endings();
-    for bad in [Bad::Display, Bad::Source, Bad::Drop] {
-        tools = tools.with(format!("{bad:?}"), move |_| async move {
-            Err::<String, ToolError>(Dropped(bad).into())
-        });
-    }
-    let client = connect_in(tools, OutcomeLayer::new()).await;
-    for bad in [Bad::Display, Bad::Source, Bad::Drop] {
-        let (answer, event) = call(&client, &format!("{bad:?}"), json!({})).await;
-        assert!(answer.is_error(), "{bad:?}: {answer:?}");
-        assert_eq!(line(&event), "ERROR tool_call_failed fault internal_error", "{bad:?}");
-        assert!(event.field("error_type").unwrap().ends_with("Dropped"), "{event:?}");
-    }
-    assert_logs(&client, 3).await;
 }
 
 /// Each write of a log line fails, and tracing's own report of that panics.
