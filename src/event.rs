@@ -31,6 +31,7 @@ macro_rules! listening {
 }
 
 /// Whether anybody listens to anything: a single load.
+#[inline]
 pub(crate) fn is_anyone_listening() -> bool {
     tracing::level_filters::LevelFilter::current() != tracing::level_filters::LevelFilter::OFF
 }
@@ -58,9 +59,9 @@ struct Fields<'a> {
     transport: Option<Cow<'a, str>>,
     route: Option<Cow<'a, str>>,
     principal: Option<Cow<'a, str>>,
-    session: Option<String>,
-    trace_id: Option<String>,
-    span_id: Option<String>,
+    session: Option<Hex<16>>,
+    trace_id: Option<Hex<32>>,
+    span_id: Option<Hex<16>>,
 }
 
 impl<'a> Fields<'a> {
@@ -89,10 +90,30 @@ impl<'a> Fields<'a> {
             transport: origin.transport.as_deref().map(fact),
             route: origin.route.as_deref().map(fact),
             principal: origin.principal.as_deref().map(fact),
-            session: origin.session.map(|session| session.to_string()),
-            trace_id: origin.trace.map(|trace| format!("{:032x}", trace.trace_id)),
-            span_id: origin.trace.map(|trace| format!("{:016x}", trace.span_id)),
+            session: origin.session.map(|session| Hex::new(session.bits().into())),
+            trace_id: origin.trace.map(|trace| Hex::new(trace.trace_id)),
+            span_id: origin.trace.map(|trace| Hex::new(trace.span_id.into())),
         }
+    }
+}
+
+/// A number in `N` hexadecimal digits, written without an allocation.
+struct Hex<const N: usize>([u8; N]);
+
+impl<const N: usize> Hex<N> {
+    fn new(mut number: u128) -> Self {
+        let mut digits = [b'0'; N];
+        for digit in digits.iter_mut().rev() {
+            let low = (number & 15) as u8;
+            *digit = if low < 10 { b'0' + low } else { b'a' + low - 10 };
+            number >>= 4;
+        }
+        Self(digits)
+    }
+
+    fn as_str(&self) -> &str {
+        // The digits are ASCII.
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
@@ -150,10 +171,10 @@ pub(crate) fn started(call: &Call, redactor: &dyn Redact) {
         protocol_version = f.protocol_version.as_deref(),
         transport = f.transport.as_deref(),
         route = f.route.as_deref(),
-        session = f.session.as_deref(),
+        session = f.session.as_ref().map(Hex::as_str),
         principal = f.principal.as_deref(),
-        trace_id = f.trace_id.as_deref(),
-        span_id = f.span_id.as_deref(),
+        trace_id = f.trace_id.as_ref().map(Hex::as_str),
+        span_id = f.span_id.as_ref().map(Hex::as_str),
         "{name}"
     );
 }
@@ -220,14 +241,14 @@ fn write(record: &Record, event: &'static str, reference: Option<CallId>, redact
         protocol_version = f.protocol_version.as_deref(),
         transport = f.transport.as_deref(),
         route = f.route.as_deref(),
-        session = f.session.as_deref(),
+        session = f.session.as_ref().map(Hex::as_str),
         principal = f.principal.as_deref(),
         task_id = task_id.as_deref(),
         request_bytes = record.request_bytes,
         result_bytes = record.result_bytes,
         result_scanned = (!record.result_scanned).then_some(false),
-        trace_id = f.trace_id.as_deref(),
-        span_id = f.span_id.as_deref(),
+        trace_id = f.trace_id.as_ref().map(Hex::as_str),
+        span_id = f.span_id.as_ref().map(Hex::as_str),
         notes = notes.as_deref(),
         "{event}"
     );

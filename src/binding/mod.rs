@@ -53,8 +53,9 @@ pub trait McpRequest {
 
     /// A call that may have been begun for this request outside of this stack of layers: in scope
     /// of the task, or carried by the transport. The layers check that it
-    /// [matches](Call::matches) the request.
-    fn outer_call(&self) -> Option<Call> {
+    /// [matches](Call::matches) the request. Each layer that is reached without a call asks; a
+    /// request may remember that there is none.
+    fn outer_call(&mut self) -> Option<Call> {
         Call::current()
     }
 
@@ -94,6 +95,7 @@ pub enum Answer<'a> {
 
 impl Answer<'_> {
     /// Whether it is a result that nothing speaks against: no flag, no record.
+    #[inline]
     pub(crate) fn is_plain_success(&self) -> bool {
         match self {
             Self::Result(result) => {

@@ -72,9 +72,15 @@ impl Session {
     }
 }
 
+impl Session {
+    pub(crate) const fn bits(self) -> u64 {
+        u64::from_be_bytes(self.0)
+    }
+}
+
 impl fmt::Display for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", u64::from_be_bytes(self.0))
+        write!(f, "{:016x}", self.bits())
     }
 }
 

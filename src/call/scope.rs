@@ -53,6 +53,7 @@ struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
+    #[inline]
     fn enter(slot: &'a mut Slot) -> Self {
         swap(slot);
         Self { slot }
@@ -60,11 +61,13 @@ impl<'a> Scope<'a> {
 }
 
 impl Drop for Scope<'_> {
+    #[inline]
     fn drop(&mut self) {
         swap(self.slot);
     }
 }
 
+#[inline]
 fn swap(slot: &mut Slot) {
     let _ = CURRENT.try_with(|current| {
         if let Ok(mut current) = current.try_borrow_mut() {

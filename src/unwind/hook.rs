@@ -13,10 +13,20 @@ const BACKTRACE_BYTES: usize = 16 * 1024;
 const STD_SOURCES: [&str; 3] = ["/library/core/src/", "/library/alloc/src/", "/library/std/src/"];
 
 thread_local! {
-    /// How many guards this thread is inside of.
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// Where the last panic inside of them happened.
-    static SITE: RefCell<Option<Site>> = const { RefCell::new(None) };
+    /// The guards that this thread is inside of. Plain cells: a guard costs next to nothing.
+    static GUARDS: Guards = const {
+        Guards { current: Cell::new(0), last: Cell::new(0), have_sites: Cell::new(false) }
+    };
+    /// Where the last panic inside of each guard happened, by the guard. Nearly always empty.
+    static SITES: RefCell<Vec<(u64, Site)>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Guards {
+    /// The innermost guard; 0 outside of all.
+    current: Cell<u64>,
+    /// The last one that was given out.
+    last: Cell<u64>,
+    have_sites: Cell<bool>,
 }
 
 /// Where a panic happened.
@@ -27,35 +37,51 @@ pub(crate) struct Site {
 
 /// Marks that panics on this thread are caught by us until it is dropped.
 pub(super) struct Contained {
-    /// That of a panic further out, which is unwinding while this guards something else.
-    outer: Option<Site>,
+    id: u64,
+    outer: u64,
 }
 
 impl Contained {
+    #[inline]
     pub(super) fn enter() -> Self {
-        let _ = DEPTH.try_with(|depth| depth.set(depth.get().saturating_add(1)));
-        Self { outer: exchange(None) }
+        GUARDS
+            .try_with(|guards| {
+                let id = guards.last.get().wrapping_add(1);
+                guards.last.set(id);
+                Self { id, outer: guards.current.replace(id) }
+            })
+            .unwrap_or(Self { id: 0, outer: 0 })
     }
 
     /// Where the panic that was just caught happened; nothing without the hook.
     pub(super) fn site(&self) -> Option<Site> {
-        exchange(None)
+        SITES
+            .try_with(|sites| {
+                let mut sites = sites.try_borrow_mut().ok()?;
+                let at = sites.iter().position(|(guard, _)| *guard == self.id)?;
+                Some(sites.swap_remove(at).1)
+            })
+            .ok()
+            .flatten()
     }
 }
 
 impl Drop for Contained {
+    #[inline]
     fn drop(&mut self) {
-        // What is there is that of a panic which the guarded code has caught itself.
-        exchange(self.outer.take());
-        let _ = DEPTH.try_with(|depth| depth.set(depth.get().saturating_sub(1)));
+        let have_sites = GUARDS.try_with(|guards| {
+            guards.current.set(self.outer);
+            guards.have_sites.get()
+        });
+        // What is left is that of a panic which the guarded code has caught itself.
+        if have_sites == Ok(true) {
+            drop(self.site());
+            let _ = SITES.try_with(|sites| {
+                let are_left = sites.try_borrow().is_ok_and(|sites| !sites.is_empty());
+                GUARDS.try_with(|guards| guards.have_sites.set(are_left))
+            });
+        }
     }
-}
-
-fn exchange(site: Option<Site>) -> Option<Site> {
-    SITE.try_with(|known| Some(std::mem::replace(&mut *known.try_borrow_mut().ok()?, site)))
-        .ok()
-        .flatten()
-        .flatten()
 }
 
 /// Installs a panic hook that adds `location` and, where `RUST_BACKTRACE` or `RUST_LIB_BACKTRACE`
@@ -63,7 +89,8 @@ fn exchange(site: Option<Site>) -> Option<Site> {
 /// off stderr, where it would stand unredacted. The backtrace begins with the code that panicked.
 /// All other panics go to the hook that was installed before: those in tasks that a tool spawns are
 /// among them, [`Call::scope`](crate::Call::scope) or not, since nothing here catches them. Nothing
-/// is ever written to stdout.
+/// is ever written to stdout. A panic in a tool that the tool catches itself goes nowhere: whether it
+/// will is not known when it is raised.
 ///
 /// Call it once, early in `main`, after any other crate has installed its hook; a second call does
 /// nothing. Nothing else in this crate installs a hook: without it, contained panics are printed
@@ -77,8 +104,8 @@ pub fn install() {
     INSTALLED.call_once(|| {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            let contained = DEPTH.try_with(|depth| depth.get() > 0).unwrap_or(false);
-            if !contained || !remember(info) {
+            let guard = GUARDS.try_with(|guards| guards.current.get()).unwrap_or(0);
+            if guard == 0 || !remember(guard, info) {
                 previous(info);
             }
         }));
@@ -86,21 +113,22 @@ pub fn install() {
 }
 
 /// Keeps where a panic happened. Must not panic: the process would abort.
-fn remember(info: &panic::PanicHookInfo<'_>) -> bool {
+fn remember(guard: u64, info: &panic::PanicHookInfo<'_>) -> bool {
     let location =
         info.location().map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line()));
     let backtrace = Backtrace::capture();
     let backtrace = (backtrace.status() == BacktraceStatus::Captured).then(|| {
         crate::text::cut_bytes(from_the_panic(&backtrace.to_string()), BACKTRACE_BYTES).into_owned()
     });
-    SITE.try_with(|site| match site.try_borrow_mut() {
-        Ok(mut site) => {
-            *site = Some(Site { location, backtrace });
+    let _ = GUARDS.try_with(|guards| guards.have_sites.set(true));
+    SITES
+        .try_with(|sites| {
+            let Ok(mut sites) = sites.try_borrow_mut() else { return false };
+            sites.retain(|(known, _)| *known != guard);
+            sites.push((guard, Site { location, backtrace }));
             true
-        }
-        Err(_) => false,
-    })
-    .unwrap_or(false)
+        })
+        .unwrap_or(false)
 }
 
 /// The frames of `backtrace` from the code that panicked on: without those of the hook, and of what

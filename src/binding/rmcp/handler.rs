@@ -159,11 +159,11 @@ struct Refusal {
 }
 
 impl Refusal {
+    #[inline]
     fn of(request: &RmcpRequest) -> Self {
         const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-        let meta = request.context().map(|context| &context.meta.0.0);
         // A request that declares capabilities of its own does not have the session's.
-        let own = meta.and_then(|meta| meta.get(CAPABILITIES)?.as_object());
+        let own = request.own_meta().and_then(|meta| meta.0.get(CAPABILITIES)?.as_object());
         let declares_tasks = own
             .and_then(|own| own.get("extensions")?.get(rmcp::model::TASKS_EXTENSION_ID))
             .is_some();
@@ -176,6 +176,7 @@ impl Refusal {
 
     /// A task for a client that cannot poll it (SEP-2663), or a question to one that cannot answer
     /// (SEP-2322).
+    #[inline]
     fn of_tool(&self, response: &CallToolResponse) -> Option<ErrorData> {
         match response {
             CallToolResponse::Task(_) if !self.allows_tasks() => {

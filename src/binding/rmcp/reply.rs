@@ -52,6 +52,7 @@ impl RmcpReply {
     }
 
     /// The answer to a tool call, where the request was. `place` holds no request any more.
+    #[inline]
     pub(super) fn in_place(mut place: Box<Exchange>, response: CallToolResponse) -> Self {
         place.message = Message::Answered(response);
         Self(Reply::InPlace(place))
@@ -59,6 +60,7 @@ impl RmcpReply {
 
     /// The answer to a tool call, if it is one.
     #[must_use]
+    #[inline]
     pub fn as_tool(&self) -> Option<&CallToolResponse> {
         match &self.0 {
             Reply::Tool(response) => Some(response),
@@ -91,6 +93,7 @@ impl RmcpReply {
     }
 
     /// The answer to a tool call; `None` where it is that of another message.
+    #[inline]
     pub(super) fn into_tool(self) -> Option<Result<CallToolResponse, ErrorData>> {
         match self.0 {
             Reply::Tool(response) => Some(Ok(*response)),
@@ -111,6 +114,7 @@ impl RmcpReply {
 }
 
 impl McpReply for RmcpReply {
+    #[inline]
     fn answer(&self) -> Answer<'_> {
         if let Some(response) = self.as_tool() {
             return tool_response(response);

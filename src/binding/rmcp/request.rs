@@ -31,6 +31,8 @@ pub struct RmcpRequest(pub(super) Box<Exchange>);
 pub(super) struct Exchange {
     pub(super) message: Message,
     pub(super) call: Option<Call>,
+    /// Whether the first layer has looked for a call further out.
+    has_looked: bool,
     /// What the client said of itself at `initialize`, shared with rmcp.
     pub(super) peer: Option<Arc<InitializeRequestParams>>,
     pub(super) connection: Arc<Connection>,
@@ -78,7 +80,10 @@ impl RmcpRequest {
     ) -> Self {
         // Written in place: a copy of what a request carries is the dearest part of this binding.
         let place = Box::new_uninit();
-        Self(Box::write(place, Exchange { message, call: None, peer, connection }))
+        Self(Box::write(
+            place,
+            Exchange { message, call: None, has_looked: false, peer, connection },
+        ))
     }
 
     #[inline]
@@ -191,9 +196,22 @@ impl RmcpRequest {
         }
     }
 
+    /// The request's `_meta`, where it may have more to say than which token to report progress
+    /// under: the common case before 2026-07-28, which is not worth the look-ups.
+    #[inline]
+    pub(super) fn own_meta(&self) -> Option<&MetaObject> {
+        self.meta().filter(|meta| {
+            let mut keys = meta.0.keys();
+            !matches!(
+                (keys.next().map(String::as_str), keys.next()),
+                (None | Some("progressToken"), None)
+            )
+        })
+    }
+
     /// The revision that the request is under: its own word first, then the session's.
     pub(super) fn protocol_version(&self) -> Option<Cow<'static, str>> {
-        let own = self.meta().and_then(|meta| meta.0.get(META_PROTOCOL_VERSION)?.as_str());
+        let own = self.own_meta().and_then(|meta| meta.0.get(META_PROTOCOL_VERSION)?.as_str());
         let version = match own {
             Some(version) => version,
             None => self.0.peer.as_deref()?.protocol_version.as_str(),
@@ -204,14 +222,15 @@ impl RmcpRequest {
     }
 
     /// Whether the request is under 2026-07-28 or later. Revisions are dates, which compare as text.
+    #[inline]
     pub(super) fn is_2026_07_28_or_later(&self) -> bool {
-        let own = self.meta().and_then(|meta| meta.0.get(META_PROTOCOL_VERSION)?.as_str());
+        let own = self.own_meta().and_then(|meta| meta.0.get(META_PROTOCOL_VERSION)?.as_str());
         own.or_else(|| Some(self.0.peer.as_deref()?.protocol_version.as_str()))
             .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
     }
 
     fn client(&self) -> Option<Arc<dyn Client>> {
-        if let Some(info) = self.meta().and_then(|meta| meta.0.get(META_CLIENT_INFO)) {
+        if let Some(info) = self.own_meta().and_then(|meta| meta.0.get(META_CLIENT_INFO)) {
             let text = |key| info.get(key)?.as_str().map(|text| crate::text::cut(text, 128).into());
             return Some(Arc::new(InlineClient { name: text("name"), version: text("version") }));
         }
@@ -234,6 +253,7 @@ impl McpRequest for RmcpRequest {
     type Reply = RmcpReply;
     type Gone = ClientGone;
 
+    #[inline]
     fn kind(&self) -> Kind {
         match &self.0.message {
             // No request is taken or answered while it is one.
@@ -310,7 +330,7 @@ impl McpRequest for RmcpRequest {
             None => Some(self.0.connection.session),
         };
         let trace = self
-            .meta()
+            .own_meta()
             .and_then(MetaObject::get_traceparent)
             .or_else(|| http?.headers.get("traceparent")?.to_str().ok())
             .and_then(TraceContext::parse);
@@ -324,6 +344,7 @@ impl McpRequest for RmcpRequest {
         }
     }
 
+    #[inline]
     fn call(&self) -> Option<&Call> {
         self.0.call.as_ref()
     }
@@ -332,7 +353,11 @@ impl McpRequest for RmcpRequest {
         self.0.call = Some(call);
     }
 
-    fn outer_call(&self) -> Option<Call> {
+    #[inline]
+    fn outer_call(&mut self) -> Option<Call> {
+        if std::mem::replace(&mut self.0.has_looked, true) {
+            return None;
+        }
         // A wrapper round this one; a layer round rmcp's HTTP service, which leaves it in the HTTP
         // request's extensions.
         Call::current().or_else(|| self.http().and_then(|http| http.extensions.get()).cloned())
