@@ -44,13 +44,14 @@ pub(super) struct Contained {
 impl Contained {
     #[inline]
     pub(super) fn enter() -> Self {
-        GUARDS
-            .try_with(|guards| {
-                let id = guards.last.get().wrapping_add(1);
-                guards.last.set(id);
-                Self { id, outer: guards.current.replace(id) }
-            })
-            .unwrap_or(Self { id: 0, outer: 0 })
+        let entered = GUARDS.try_with(|guards| {
+            let id = guards.last.get().wrapping_add(1);
+            guards.last.set(id);
+            (id, guards.current.replace(id))
+        });
+        // Without the thread's locals there is nothing to mark, and no hook that would look.
+        let (id, outer) = entered.unwrap_or((0, 0));
+        Self { id, outer }
     }
 
     /// Where the panic that was just caught happened; nothing without the hook.
