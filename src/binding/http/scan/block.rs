@@ -1,12 +1,25 @@
 //! Sixty-four bytes of JSON at a time, as bit masks.
 //!
 //! The crate has no `unsafe`, and so no intrinsics: the byte loops here are what LLVM turns into
-//! vector code on its own. A mask is gathered by one multiplication for eight bytes, which SSE2's
-//! own instruction would do for sixteen; the caller asks for a mask only where it needs it.
+//! vector code on its own, if they stand in small functions: what is not inlined here is not so that
+//! it stays vector code. [`mask`] is written so that little is left to do after them.
 
 /// How many bytes are looked at together.
 pub(super) const BLOCK: usize = 64;
 pub(super) type Block = [u8; BLOCK];
+
+/// Bit `i` for each byte in the `i`th eight: all eight of one kind go into one byte.
+const BITS: Block = {
+    let mut bits = [0; BLOCK];
+    let mut rest: &mut [u8] = &mut bits;
+    let mut at = 0;
+    while let [bit, behind @ ..] = rest {
+        *bit = 1 << (at / 8);
+        at += 1;
+        rest = behind;
+    }
+    bits
+};
 
 /// The quotes of a block and what stands between them.
 #[derive(Clone, Copy)]
@@ -25,13 +38,10 @@ pub(super) struct Strings {
 impl Strings {
     /// The strings of `block`, which begins in a string if `is_open`, with an escaped byte if
     /// `is_escaped`.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn of(block: &Block, is_open: bool, is_escaped: bool) -> Self {
         let quotes = mask(block, |byte| byte == b'"');
-        let (escaped, carry) = match any(block, |byte| byte == b'\\') {
-            true => escaped(mask(block, |byte| byte == b'\\'), is_escaped),
-            false => (u64::from(is_escaped), false),
-        };
+        let (escaped, carry) = escaped(mask(block, |byte| byte == b'\\'), is_escaped);
         let quotes = quotes & !escaped;
         let inside = prefix_xor(quotes) ^ if is_open { u64::MAX } else { 0 };
         Self { quotes, inside, is_open: inside >> 63 == 1, escaped, carry }
@@ -48,7 +58,7 @@ impl Strings {
 }
 
 /// Where brackets open and close in a block, strings not looked at.
-#[inline(always)]
+#[inline(never)]
 pub(super) fn brackets(block: &Block) -> (u64, u64) {
     // `[` and `{`, and `]` and `}`, differ in the bit 0x20 alone.
     let opens = mask(block, |byte| byte | 0x20 == b'{');
@@ -73,30 +83,28 @@ pub(super) fn may_end(text: &[u8; BLOCK + 2]) -> (bool, bool) {
     (has_any(&ends), has_any(&quotes))
 }
 
-/// Whether `is` accepts a byte of `block`.
-#[inline(always)]
-pub(super) fn any(block: &Block, is: impl Fn(u8) -> bool) -> bool {
-    let mut hits = [0_u8; BLOCK];
-    for (hit, byte) in hits.iter_mut().zip(block) {
-        *hit = flag(is(*byte));
-    }
-    has_any(&hits)
-}
-
 /// One bit for each byte of `block`, the first byte's the lowest: whether `is` accepts it.
 #[inline(always)]
 pub(super) fn mask(block: &Block, is: impl Fn(u8) -> bool) -> u64 {
-    // Brings the lowest bits of eight bytes together in the highest byte.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
     let mut hits = [0_u8; BLOCK];
-    for (hit, byte) in hits.iter_mut().zip(block) {
-        *hit = u8::from(is(*byte));
+    for ((hit, byte), bit) in hits.iter_mut().zip(block).zip(&BITS) {
+        *hit = if is(*byte) { *bit } else { 0 };
     }
-    let (words, _) = hits.as_chunks::<8>();
-    words
-        .iter()
-        .rev()
-        .fold(0, |mask, word| mask << 8 | u64::from_le_bytes(*word).wrapping_mul(GATHER) >> 56)
+    let (quarters, _) = hits.as_chunks::<16>();
+    let all = quarters.iter().fold(0, |all, quarter| all | u128::from_le_bytes(*quarter));
+    transpose(all as u64 | (all >> 64) as u64)
+}
+
+/// The matrix of eight bytes of eight bits, turned over (Hacker's Delight, section 7-3).
+#[inline(always)]
+fn transpose(bits: u64) -> u64 {
+    let swap = |bits: u64, by: u32, these: u64| {
+        let swapped = (bits ^ bits >> by) & these;
+        bits ^ swapped ^ swapped << by
+    };
+    let bits = swap(bits, 7, 0x00aa_00aa_00aa_00aa);
+    let bits = swap(bits, 14, 0x0000_cccc_0000_cccc);
+    swap(bits, 28, 0x0000_0000_f0f0_f0f0)
 }
 
 #[inline(always)]

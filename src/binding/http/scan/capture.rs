@@ -2,18 +2,34 @@
 
 use std::borrow::Cow;
 
-/// A value that was looked for: the text of a string, or any value as the JSON that it is.
+use super::unescape::{lossy, unescape};
+
+/// A string that was looked for.
+///
+/// It is kept as it came: most are never asked for, and so their escapes are not undone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Captured {
+pub(crate) struct Text(pub(super) Kept);
+
+/// A value that was looked for, as the JSON that it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Json(pub(super) Kept);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kept {
     /// It is not there, or not of the type that it should be.
     #[default]
     Absent,
-    /// All of it.
-    Whole(Vec<u8>),
-    /// It is longer than what is kept: how a text begins. Of JSON that was cut nothing is kept,
-    /// since nobody could read it.
-    Cut(Vec<u8>),
+    /// All of what is short, as ids, methods and versions are: no allocation for them.
+    Short {
+        len: u8,
+        bytes: [u8; SHORT_BYTES],
+    },
+    Whole(Box<[u8]>),
+    Cut(Box<[u8]>),
 }
+
+/// What fits beside the tag where a box would be.
+const SHORT_BYTES: usize = 22;
 
 /// What a buffer reserves at first.
 const LEAST_BYTES: usize = 128;
@@ -26,38 +42,69 @@ pub(super) struct Buffer {
     is_cut: bool,
 }
 
-impl Captured {
-    pub(super) fn of(bytes: Vec<u8>, is_cut: bool) -> Self {
-        if is_cut { Self::Cut(bytes) } else { Self::Whole(bytes) }
-    }
-
-    /// The text. Most are never asked for, so what is no UTF-8 in them is replaced only here.
-    pub(crate) fn text(&self) -> Option<Cow<'_, str>> {
-        let bytes = match self {
-            Self::Absent => return None,
-            Self::Whole(bytes) => bytes,
-            Self::Cut(bytes) => match std::str::from_utf8(bytes) {
-                // It was cut within a character.
-                Err(fault) if fault.error_len().is_none() => bytes.get(..fault.valid_up_to())?,
-                _ => bytes,
-            },
-        };
-        Some(String::from_utf8_lossy(bytes))
-    }
-
-    /// The text or the JSON, if none of it is missing.
-    pub(crate) fn whole(&self) -> Option<Cow<'_, str>> {
-        if self.is_cut() { None } else { self.text() }
+impl Text {
+    /// The text, or how it begins.
+    pub(crate) fn get(&self) -> Option<Cow<'_, str>> {
+        Some(unescape(self.0.bytes()?, self.is_cut()))
     }
 
     /// Whether it is all of `text`.
     pub(crate) fn is(&self, text: &str) -> bool {
-        matches!(self, Self::Whole(bytes) if bytes == text.as_bytes())
+        // What has no backslash needs no look at its escapes.
+        let is_equal = |bytes| bytes == text.as_bytes() || *unescape(bytes, false) == *text;
+        !self.is_cut() && self.0.bytes().is_some_and(is_equal)
     }
 
-    /// Whether it is there, and there is more of it than is kept.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self.0, Kept::Absent)
+    }
+
+    /// Whether it is longer than what is kept of it.
     pub(crate) fn is_cut(&self) -> bool {
-        matches!(self, Self::Cut(_))
+        matches!(self.0, Kept::Cut(_))
+    }
+}
+
+impl Json {
+    /// The JSON. Of what was cut nothing is kept, since nobody could read it.
+    pub(crate) fn get(&self) -> Option<Cow<'_, str>> {
+        let bytes = self.0.bytes().filter(|_| !self.is_cut())?;
+        Some(lossy(bytes, false))
+    }
+
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self.0, Kept::Absent)
+    }
+
+    /// Whether it is longer than what would be kept of it.
+    pub(crate) fn is_cut(&self) -> bool {
+        matches!(self.0, Kept::Cut(_))
+    }
+}
+
+impl Kept {
+    /// `bytes`, which are not all of it if it `is_cut`.
+    #[inline]
+    pub(super) fn of(bytes: &[u8], is_cut: bool) -> Self {
+        match u8::try_from(bytes.len()) {
+            _ if is_cut => Self::Cut(bytes.into()),
+            Ok(len) if bytes.len() <= SHORT_BYTES => {
+                let mut short = [0; SHORT_BYTES];
+                for (to, from) in short.iter_mut().zip(bytes) {
+                    *to = *from;
+                }
+                Self::Short { len, bytes: short }
+            }
+            _ => Self::Whole(bytes.into()),
+        }
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Absent => None,
+            Self::Short { len, bytes } => bytes.get(..usize::from(*len)),
+            Self::Whole(bytes) | Self::Cut(bytes) => Some(bytes),
+        }
     }
 }
 
@@ -76,65 +123,54 @@ impl Buffer {
         }
         let fits = bytes.get(..self.room()).unwrap_or(bytes);
         self.is_cut = fits.len() < bytes.len();
-        self.reserve(fits.len());
+        // As a vector grows, but never past the bound.
+        let needed = self.bytes.len().saturating_add(fits.len());
+        if needed > self.bytes.capacity() {
+            let twice = self.bytes.capacity().saturating_mul(2).max(LEAST_BYTES);
+            let capacity = twice.min(self.bound).max(needed);
+            self.bytes.reserve_exact(capacity.saturating_sub(self.bytes.len()));
+        }
         self.bytes.extend_from_slice(fits);
     }
 
-    /// Adds `byte`.
-    #[inline]
-    pub(super) fn push_byte(&mut self, byte: u8) {
-        if self.bytes.len() < self.bytes.capacity() && self.bytes.len() < self.bound {
-            self.bytes.push(byte);
-        } else {
-            self.push(&[byte]);
-        }
+    /// Whether all of `bytes` could be added.
+    pub(super) fn has_room_for(&self, bytes: &[u8]) -> bool {
+        bytes.len() <= self.room()
     }
 
-    /// Adds `character`, or nothing if there is no room for all of it.
-    pub(super) fn push_char(&mut self, character: char) {
-        let mut utf8 = [0; 4];
-        let utf8 = character.encode_utf8(&mut utf8).as_bytes();
-        if self.room() < utf8.len() {
-            self.is_cut = true;
-        }
-        self.push(utf8);
-    }
-
-    pub(super) fn is_cut(&self) -> bool {
-        self.is_cut
-    }
-
-    /// Bytes that it has room for.
-    pub(super) fn room(&self) -> usize {
+    fn room(&self) -> usize {
         self.bound.saturating_sub(self.bytes.len())
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// What it holds.
-    pub(super) fn take(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.bytes)
+    pub(super) fn take(&mut self) -> Kept {
+        match (self.is_cut, self.bytes.len()) {
+            (false, 0..=SHORT_BYTES) => Kept::of(&self.bytes, false),
+            (false, _) => Kept::Whole(std::mem::take(&mut self.bytes).into()),
+            (true, _) => Kept::Cut(std::mem::take(&mut self.bytes).into()),
+        }
     }
 
     /// Gives its memory back.
     pub(super) fn free(&mut self) {
         self.bytes = Vec::new();
-    }
-
-    /// Doubles what is reserved, as a vector does, but never past the bound.
-    fn reserve(&mut self, more: usize) {
-        let (len, capacity) = (self.bytes.len(), self.bytes.capacity());
-        let needed = len.saturating_add(more);
-        if needed > capacity {
-            let target = capacity.saturating_mul(2).max(LEAST_BYTES).min(self.bound).max(needed);
-            self.bytes.reserve_exact(target.saturating_sub(len));
-        }
     }
 }
 
@@ -153,24 +189,37 @@ mod tests {
         buffer.push("é".as_bytes());
         assert_eq!((buffer.bytes().len(), buffer.is_cut()), (1000, true));
         buffer.push(b"x");
-        assert_eq!(Captured::of(buffer.take(), true).text().as_deref(), Some(&*"x".repeat(999)));
+        let text = Text(buffer.take());
+        assert_eq!(text.get().as_deref(), Some(&*"x".repeat(999)));
+        assert!(text.is_cut() && !text.is(&"x".repeat(999)));
     }
 
     #[test]
-    fn a_text_ends_before_the_character_that_does_not_fit() {
+    fn what_is_short_is_kept_in_place() {
+        assert_eq!(size_of::<Kept>(), 24);
         let mut buffer = Buffer::default();
-        buffer.start(4);
-        for character in "aé€b".chars() {
-            buffer.push_char(character);
+        for len in 0..40 {
+            let text = "x".repeat(len);
+            buffer.start(100);
+            buffer.push(text.as_bytes());
+            assert_eq!(buffer.take(), Kept::of(text.as_bytes(), false));
+            assert!(Text(Kept::of(text.as_bytes(), false)).is(&text));
         }
-        assert_eq!((buffer.take(), buffer.is_cut()), ("aé".into(), true));
     }
 
     #[test]
-    fn what_is_no_text_is_shown_as_far_as_it_is() {
-        let whole = Captured::Whole(b"a\xffb\xc3".to_vec());
-        assert_eq!(whole.text().as_deref(), Some("a\u{fffd}b\u{fffd}"));
-        let cut = Captured::Cut(b"a\xe2\x82".to_vec());
-        assert_eq!((cut.text().as_deref(), cut.whole()), (Some("a"), None));
+    fn a_text_is_compared_without_its_escapes() {
+        let text = Text(Kept::of(br"t\u0061sk", false));
+        assert!(text.is("task") && !text.is(r"t\u0061sk"[1..].trim()) && !text.is("t"));
+        assert!(!Text::default().is("") && Text(Kept::of(b"", false)).is(""));
+    }
+
+    #[test]
+    fn of_json_that_was_cut_nothing_can_be_read() {
+        let mut buffer = Buffer::default();
+        buffer.start(3);
+        buffer.push(b"[1,2]");
+        let json = Json(buffer.take());
+        assert_eq!((json.get(), json.is_cut(), json.is_absent()), (None, true, false));
     }
 }

@@ -1,6 +1,9 @@
 //! What a message says, as far as anybody asks.
 
-use super::{capture::Captured, place::Place};
+use super::{
+    capture::{Json, Kept, Text},
+    place::Place,
+};
 
 /// What one message said. Of a key that is there twice the last counts, as with `serde_json` and
 /// every other parser that builds an object.
@@ -11,7 +14,7 @@ pub(crate) struct Facts {
     /// Where it ends, the last byte not included; `None` while it goes on.
     pub(crate) end: Option<u64>,
     /// The id, as JSON.
-    pub(crate) id: Captured,
+    pub(crate) id: Json,
     pub(crate) method: MethodFacts,
     pub(crate) result: ResultFacts,
     pub(crate) error: ErrorFacts,
@@ -23,7 +26,7 @@ pub(crate) struct Facts {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MethodFacts {
     pub(crate) shape: Shape,
-    pub(crate) name: Captured,
+    pub(crate) name: Text,
 }
 
 /// What a `result` says.
@@ -32,17 +35,17 @@ pub(crate) struct ResultFacts {
     pub(crate) shape: Shape,
     /// `isError`, where it is `true` or `false`.
     pub(crate) is_error: Option<bool>,
-    pub(crate) result_type: Captured,
+    pub(crate) result_type: Text,
     /// `_meta["tower-outcome/failure"]`, as JSON.
-    pub(crate) record: Captured,
+    pub(crate) record: Json,
     /// The `taskId` of `_meta["io.modelcontextprotocol/related-task"]`.
-    pub(crate) related_task: Captured,
+    pub(crate) related_task: Text,
     /// How many elements `content` has.
     pub(crate) blocks: Blocks,
     /// The text of the first of them that is of type `text`.
-    pub(crate) text: Captured,
+    pub(crate) text: Text,
     /// `structuredContent`, as JSON, where the configuration asks for it.
-    pub(crate) structured: Captured,
+    pub(crate) structured: Json,
     /// The task that was created or asked about, in the form of SEP-2663.
     pub(crate) flat_task: TaskFacts,
     /// The task that was created, in the form of 2025-11-25: `task`.
@@ -52,8 +55,8 @@ pub(crate) struct ResultFacts {
 /// What a task says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TaskFacts {
-    pub(crate) id: Captured,
-    pub(crate) status: Captured,
+    pub(crate) id: Text,
+    pub(crate) status: Text,
 }
 
 /// What an `error` says.
@@ -61,23 +64,23 @@ pub(crate) struct TaskFacts {
 pub(crate) struct ErrorFacts {
     pub(crate) shape: Shape,
     pub(crate) code: Code,
-    pub(crate) message: Captured,
+    pub(crate) message: Text,
     /// `data["tower-outcome/failure"]`, as JSON.
-    pub(crate) record: Captured,
+    pub(crate) record: Json,
 }
 
 /// What the `params` of a request or notification say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ParamsFacts {
     pub(crate) shape: Shape,
-    pub(crate) name: Captured,
-    pub(crate) uri: Captured,
+    pub(crate) name: Text,
+    pub(crate) uri: Text,
     /// What `arguments` is.
     pub(crate) arguments: Shape,
-    pub(crate) task_id: Captured,
+    pub(crate) task_id: Text,
     /// Which request `notifications/cancelled` is about, as JSON.
-    pub(crate) request_id: Captured,
-    pub(crate) traceparent: Captured,
+    pub(crate) request_id: Json,
+    pub(crate) traceparent: Text,
     /// `protocolVersion` and `clientInfo` of `initialize`.
     pub(crate) client: ClientFacts,
     /// The same of `_meta`, from 2026-07-28 on.
@@ -87,9 +90,9 @@ pub(crate) struct ParamsFacts {
 /// Who sent a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClientFacts {
-    pub(crate) protocol_version: Captured,
-    pub(crate) name: Captured,
-    pub(crate) version: Captured,
+    pub(crate) protocol_version: Text,
+    pub(crate) name: Text,
+    pub(crate) version: Text,
 }
 
 /// What sort of JSON a value is.
@@ -175,36 +178,36 @@ impl Facts {
             (Place::Result, _) => self.result = ResultFacts::default(),
             (Place::IsError, _) => self.result.is_error = None,
             (Place::ResultMeta, _) => {
-                self.result.record = Captured::Absent;
-                self.result.related_task = Captured::Absent;
+                self.result.record = Json::default();
+                self.result.related_task = Text::default();
             }
-            (Place::RelatedTask, _) => self.result.related_task = Captured::Absent,
+            (Place::RelatedTask, _) => self.result.related_task = Text::default(),
             (Place::Content, _) => {
                 self.result.blocks = Blocks::None;
-                self.result.text = Captured::Absent;
+                self.result.text = Text::default();
             }
             (Place::Task, _) => self.result.task = TaskFacts::default(),
             (Place::Error, _) => self.error = ErrorFacts::default(),
-            (Place::Data, _) => self.error.record = Captured::Absent,
+            (Place::Data, _) => self.error.record = Json::default(),
             (Place::Params, _) => self.params = None,
             (Place::Client, Some(params)) => {
-                params.client.name = Captured::Absent;
-                params.client.version = Captured::Absent;
+                params.client.name = Text::default();
+                params.client.version = Text::default();
             }
             (Place::ParamsMeta, Some(params)) => {
-                params.traceparent = Captured::Absent;
+                params.traceparent = Text::default();
                 params.meta_client = ClientFacts::default();
             }
             (Place::MetaClient, Some(params)) => {
-                params.meta_client.name = Captured::Absent;
-                params.meta_client.version = Captured::Absent;
+                params.meta_client.name = Text::default();
+                params.meta_client.version = Text::default();
             }
-            (place, _) => self.keep(place, Captured::Absent),
+            (place, _) => self.keep(place, Kept::Absent),
         }
     }
 
     /// A string or a piece of JSON that was asked for.
-    pub(super) fn keep(&mut self, place: Place, value: Captured) {
+    pub(super) fn keep(&mut self, place: Place, value: Kept) {
         if let Some(kept) = self.kept(place) {
             *kept = value;
         }
@@ -225,40 +228,40 @@ impl Facts {
         }
     }
 
-    fn kept(&mut self, place: Place) -> Option<&mut Captured> {
+    fn kept(&mut self, place: Place) -> Option<&mut Kept> {
         let (result, error) = (&mut self.result, &mut self.error);
         Some(match place {
-            Place::Id => &mut self.id,
-            Place::Method => &mut self.method.name,
-            Place::ResultType => &mut result.result_type,
-            Place::ResultRecord => &mut result.record,
-            Place::RelatedTaskId => &mut result.related_task,
-            Place::Structured => &mut result.structured,
-            Place::ResultTaskId => &mut result.flat_task.id,
-            Place::ResultStatus => &mut result.flat_task.status,
-            Place::TaskId => &mut result.task.id,
-            Place::TaskStatus => &mut result.task.status,
-            Place::ErrorMessage => &mut error.message,
-            Place::DataRecord => &mut error.record,
+            Place::Id => &mut self.id.0,
+            Place::Method => &mut self.method.name.0,
+            Place::ResultType => &mut result.result_type.0,
+            Place::ResultRecord => &mut result.record.0,
+            Place::RelatedTaskId => &mut result.related_task.0,
+            Place::Structured => &mut result.structured.0,
+            Place::ResultTaskId => &mut result.flat_task.id.0,
+            Place::ResultStatus => &mut result.flat_task.status.0,
+            Place::TaskId => &mut result.task.id.0,
+            Place::TaskStatus => &mut result.task.status.0,
+            Place::ErrorMessage => &mut error.message.0,
+            Place::DataRecord => &mut error.record.0,
             place => return self.params.as_deref_mut()?.kept(place),
         })
     }
 }
 
 impl ParamsFacts {
-    fn kept(&mut self, place: Place) -> Option<&mut Captured> {
+    fn kept(&mut self, place: Place) -> Option<&mut Kept> {
         Some(match place {
-            Place::Name => &mut self.name,
-            Place::Uri => &mut self.uri,
-            Place::ParamsTaskId => &mut self.task_id,
-            Place::RequestId => &mut self.request_id,
-            Place::Version => &mut self.client.protocol_version,
-            Place::ClientName => &mut self.client.name,
-            Place::ClientVersion => &mut self.client.version,
-            Place::TraceParent => &mut self.traceparent,
-            Place::MetaVersion => &mut self.meta_client.protocol_version,
-            Place::MetaClientName => &mut self.meta_client.name,
-            Place::MetaClientVersion => &mut self.meta_client.version,
+            Place::Name => &mut self.name.0,
+            Place::Uri => &mut self.uri.0,
+            Place::ParamsTaskId => &mut self.task_id.0,
+            Place::RequestId => &mut self.request_id.0,
+            Place::Version => &mut self.client.protocol_version.0,
+            Place::ClientName => &mut self.client.name.0,
+            Place::ClientVersion => &mut self.client.version.0,
+            Place::TraceParent => &mut self.traceparent.0,
+            Place::MetaVersion => &mut self.meta_client.protocol_version.0,
+            Place::MetaClientName => &mut self.meta_client.name.0,
+            Place::MetaClientVersion => &mut self.meta_client.version.0,
             _ => return None,
         })
     }
@@ -272,11 +275,11 @@ impl ResultFacts {
 
     /// Whether this is the creation of a task, and its id: `resultType` says so from 2026-07-28
     /// on, before it the object `task` with an id in it.
-    pub(crate) fn created_task(&self) -> Option<&Captured> {
+    pub(crate) fn created_task(&self) -> Option<&Text> {
         if self.result_type.is("task") {
             return Some(&self.flat_task.id);
         }
-        Some(&self.task.id).filter(|id| **id != Captured::Absent)
+        Some(&self.task.id).filter(|id| !id.is_absent())
     }
 }
 
@@ -303,9 +306,17 @@ impl Shape {
 
 impl Code {
     fn of(token: &[u8]) -> Self {
-        // `-0` is no integer to `serde_json` either.
-        let text = std::str::from_utf8(token).ok().filter(|text| *text != "-0");
-        text.and_then(|text| text.parse().ok()).map_or(Self::Invalid, Self::Number)
+        let (digits, sign) = match token {
+            [b'-', digits @ ..] => (digits, -1),
+            digits => (digits, 1),
+        };
+        // Towards the sign's side, where there is one number more. `-0` is no integer to
+        // `serde_json` either.
+        let code = digits.iter().try_fold(0_i64, |code, digit| {
+            let digit = i64::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?);
+            code.checked_mul(10)?.checked_add(sign * digit)
+        });
+        code.filter(|code| *code != 0 || token == b"0").map_or(Self::Invalid, Self::Number)
     }
 }
 

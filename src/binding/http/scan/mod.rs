@@ -33,8 +33,15 @@ mod skip;
 mod sse;
 mod unescape;
 
+#[cfg(test)]
+mod generate;
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod tests;
+
 pub(crate) use self::{
-    capture::Captured,
+    capture::{Json, Text},
     facts::{
         Blocks, ClientFacts, Code, Envelope, ErrorFacts, Facts, MethodFacts, ParamsFacts,
         ResultFacts, Shape, TaskFacts,
@@ -43,6 +50,10 @@ pub(crate) use self::{
     sse::EventScanner,
 };
 
+/// Bytes of a text that are kept. They are JSON, in which a character of a text in Cyrillic, say, may
+/// take six: there is room for 682 of them, which is more than a log line shows.
+const TEXT_BYTES: usize = 4096;
+
 /// What of a message matters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Config {
@@ -50,7 +61,7 @@ pub(crate) struct Config {
     pub(crate) answers: bool,
     /// What `params` say.
     pub(crate) requests: bool,
-    /// Bytes of the first text block that are kept.
+    /// Bytes of the first text block that are kept, as JSON.
     pub(crate) text_bytes: usize,
     /// Bytes up to which `structuredContent` is kept; 0 if nobody asks for it.
     pub(crate) structured_bytes: usize,
@@ -72,7 +83,7 @@ pub(crate) enum Seen {
 impl Config {
     /// For what a server sends.
     pub(crate) fn answers() -> Self {
-        Self { answers: true, requests: false, text_bytes: 2048, structured_bytes: 0 }
+        Self { answers: true, requests: false, text_bytes: TEXT_BYTES, structured_bytes: 0 }
     }
 
     /// For what a client sends.

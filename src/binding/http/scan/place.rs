@@ -68,7 +68,7 @@ pub(super) enum Interest {
     Members,
     /// Its elements are looked at, if it is an array.
     Elements,
-    /// Its text is kept, if it is a string, up to so many bytes.
+    /// It is kept, if it is a string, up to so many bytes of its JSON.
     Text(usize),
     /// It is kept as the JSON that it is, up to so many bytes.
     Json(usize),
@@ -76,14 +76,14 @@ pub(super) enum Interest {
     Scalar,
 }
 
-/// Keys longer than this are none that matter.
-pub(super) const KEY_BYTES: usize = 64;
+/// No key that matters is longer, with each of its characters escaped.
+pub(super) const KEY_BYTES: usize = 6 * 40;
 /// Names, versions and ids.
 const SHORT_BYTES: usize = 1024;
 /// Words that a protocol defines.
 const WORD_BYTES: usize = 64;
 /// What an error says.
-const MESSAGE_BYTES: usize = 2048;
+const MESSAGE_BYTES: usize = super::TEXT_BYTES;
 /// A declaration of a failure.
 const RECORD_BYTES: usize = 16 * 1024;
 

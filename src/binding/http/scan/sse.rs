@@ -262,3 +262,101 @@ impl EventScanner {
         self.offset.saturating_add((bytes.len() - rest.len()) as u64)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::Envelope, *};
+
+    /// What is seen in `stream`, with how much was read by then.
+    fn seen(stream: &str) -> (Vec<(Seen, usize)>, EventScanner) {
+        let mut scanner = EventScanner::new(Config::answers());
+        let (mut all, mut rest) = (Vec::new(), stream.as_bytes());
+        while !rest.is_empty() {
+            let (read, seen) = scanner.push(rest);
+            rest = &rest[read..];
+            if seen != Seen::Nothing {
+                all.push((seen, stream.len() - rest.len()));
+            }
+        }
+        (all, scanner)
+    }
+
+    #[test]
+    fn an_answer_is_found_however_its_event_is_framed() {
+        for stream in [
+            "data: {\"id\":1,\"result\":{\"isError\":true}}\n\n",
+            "data:{\"id\":1,\"result\":{\"isError\":true}}\r\r",
+            "event: message\r\nid: 7\r\ndata: {\"id\":1,\"result\":{\"isError\":true}}\r\n\r\n",
+            "\u{feff}data: {\"id\":1,\ndata: \"result\":{\ndata:\ndata: \"isError\"\ndata::true}}\n\n",
+            ": ping\n\ndata: \n\n:\nretry: 3000\ndata: {\"id\":1,\"result\":{\"isError\":true}}\n\n",
+            "data: {\"method\":\"m\",\"id\":1}\n\ndata\ndata:   {\"id\":1,\"result\":{\"isError\":true}}\n\n",
+        ] {
+            let (_, scanner) = seen(stream);
+            assert_eq!(scanner.facts().result.is_error, Some(true), "{stream}");
+            assert_eq!(scanner.progress(), Progress::Complete, "{stream}");
+            assert!(!scanner.is_open() && scanner.has_data(), "{stream}");
+        }
+    }
+
+    #[test]
+    fn what_is_seen_is_told_at_the_byte_that_shows_it() {
+        let first = ": ping\n\n";
+        let head = "id: 7\ndata: {\"error\":{";
+        let (message, rest) = ("}}", "\r\n\r\n");
+        let stream = [first, head, message, rest].concat();
+        let (all, scanner) = seen(&stream);
+        let until = |parts: &[&str]| parts.concat().len();
+        let expected = [
+            (Seen::Dispatch, until(&[first])),
+            (Seen::Envelope, until(&[first, head])),
+            (Seen::End, until(&[first, head, message])),
+            (Seen::Dispatch, stream.len()),
+        ];
+        assert_eq!(all, expected);
+        assert_eq!(scanner.begin(), first.len() as u64);
+        assert_eq!(scanner.facts().envelope(), Envelope::Error);
+    }
+
+    #[test]
+    fn the_line_feed_of_a_cut_blank_line_belongs_to_no_event() {
+        let mut scanner = EventScanner::new(Config::answers());
+        assert_eq!(scanner.push(b"data: {}\r\n\r"), (8, Seen::End));
+        assert_eq!(scanner.push(b"\r\n\r"), (3, Seen::Dispatch));
+        assert_eq!(scanner.push(b"\n"), (1, Seen::Nothing));
+        assert!(!scanner.is_open());
+        assert_eq!(scanner.push(b"data"), (4, Seen::Nothing));
+        assert_eq!((scanner.begin(), scanner.is_open()), (12, true));
+    }
+
+    #[test]
+    fn an_event_without_a_blank_line_is_incomplete() {
+        let (all, scanner) = seen("data: {\"id\":1,\"result\":{}}\n");
+        assert!(all.iter().all(|(seen, _)| *seen != Seen::Dispatch));
+        assert!(scanner.is_open());
+        assert_eq!(
+            (scanner.progress(), scanner.facts().envelope()),
+            (Progress::Complete, Envelope::Result)
+        );
+    }
+
+    #[test]
+    fn a_stream_has_an_id_when_an_event_has_set_one() {
+        for (stream, has_id) in [
+            ("id: 7\n", false),
+            ("id: 7\n\n", true),
+            ("id: 7\ndata: {}\n\ndata: {}\n\n", true),
+            ("id: 7\n\nid\n\n", false),
+            ("id: 7\n\nid:\n\n", false),
+            ("id: 7\n\nid:\n", true),
+            ("id: \u{0}\n\n", false),
+            ("id: 7\n\nid: a\u{0}b\n\n", true),
+            ("ids: 7\n\n", false),
+            (" id: 7\n\n", false),
+            (": id: 7\n\n", false),
+            ("\u{feff}id: 7\n\n", true),
+            ("\u{fec0}id: 7\n\n", false),
+        ] {
+            assert_eq!(seen(stream).1.has_event_id(), has_id, "{stream:?}");
+        }
+    }
+}

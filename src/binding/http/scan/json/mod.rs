@@ -1,5 +1,6 @@
 //! The scanner for JSON: one pass, in pieces of any size, without recursion.
 
+mod scalar;
 mod value;
 
 #[cfg(test)]
@@ -7,11 +8,10 @@ mod tests;
 
 use super::{
     Config, Seen,
-    capture::{Buffer, Captured},
+    capture::{Buffer, Text},
     facts::{Envelope, Facts},
     place::Place,
     skip::{NestedSkip, StringSkip},
-    unescape::Unescape,
 };
 
 /// Reads a JSON-RPC message, or a batch of them, as it streams past, and keeps what matters.
@@ -27,13 +27,12 @@ pub(crate) struct Scanner {
     inside: Place,
     /// The value that is being read.
     place: Place,
-    /// Whether that value is kept as JSON.
-    is_kept: bool,
+    /// What is kept of it.
+    kept: Keep,
     is_batch: bool,
     block: Block,
     string: StringSkip,
     nested: NestedSkip,
-    unescape: Unescape,
     buffer: Buffer,
     /// Bytes that were read before the piece, and those that will be with it.
     offset: u64,
@@ -77,8 +76,6 @@ enum Step {
     Colon,
     /// A comma, or the end.
     Next,
-    /// The rest of a string that is kept as text.
-    Text,
     /// The rest of a string.
     String,
     /// The rest of a number or a literal.
@@ -90,11 +87,21 @@ enum Step {
     Malformed,
 }
 
+/// What is kept of a value as it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keep {
+    Nothing,
+    /// What stands between its quotes.
+    Text,
+    /// All of it.
+    Json,
+}
+
 /// An element of `content`.
 #[derive(Debug, Default)]
 struct Block {
     is_text: bool,
-    text: Captured,
+    text: Text,
     /// Whether one of type `text` was there before, or is this one.
     is_found: bool,
 }
@@ -106,12 +113,11 @@ impl Scanner {
             step: Step::Root,
             inside: Place::Root,
             place: Place::Root,
-            is_kept: false,
+            kept: Keep::Nothing,
             is_batch: false,
             block: Block::default(),
             string: StringSkip::default(),
             nested: NestedSkip::new(),
-            unescape: Unescape::default(),
             buffer: Buffer::default(),
             offset: 0,
             end: 0,
@@ -132,7 +138,6 @@ impl Scanner {
             && self.seen == Seen::Nothing
         {
             rest = match self.step {
-                Step::Text => self.text(rest),
                 Step::String => self.string(rest),
                 Step::Nested(closing) => self.nested(rest, closing),
                 Step::Scalar => self.scalar(rest),
@@ -149,10 +154,9 @@ impl Scanner {
     pub(crate) fn restart(&mut self) {
         self.step = Step::Root;
         self.inside = Place::Root;
-        self.is_kept = false;
+        self.kept = Keep::Nothing;
         self.is_batch = false;
         self.string = StringSkip::default();
-        self.unescape = Unescape::default();
         self.envelope = Envelope::Undecided;
         if std::mem::take(&mut self.begun) != 0 {
             self.facts = Facts::default();
@@ -187,6 +191,12 @@ impl Scanner {
     /// Bytes that were read since the scanner was made.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Bytes that are reserved for what is being read.
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.buffer.capacity()
     }
 
     /// What stands between values: a `byte`, with which `rest` begins, and which `after` follows.
@@ -227,7 +237,7 @@ impl Scanner {
                 self.facts.end = Some(self.position(after));
                 self.seen = Seen::End;
             }
-            Place::Block if self.block.is_text && !self.block.is_found => {
+            Place::Block if self.block.is_text => {
                 self.block.is_found = true;
                 self.facts.result.text = std::mem::take(&mut self.block.text);
             }
@@ -238,7 +248,7 @@ impl Scanner {
     /// What follows passes unread.
     fn malformed(&mut self) {
         self.step = Step::Malformed;
-        self.is_kept = false;
+        self.kept = Keep::Nothing;
         self.buffer.free();
     }
 

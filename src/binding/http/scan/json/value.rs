@@ -1,22 +1,17 @@
 //! How keys and each sort of value are read.
 
-use std::borrow::Cow;
-
-use memchr::memchr;
-
 use super::{
     super::{
         Seen,
-        capture::Captured,
+        capture::{Kept, Text},
         facts::{Envelope, Facts, Shape},
         place::{Interest, KEY_BYTES, Place, SHAPES},
         skip::{NestedSkip, quote_or_backslash},
+        unescape::unescape,
     },
-    Block, Scanner, Step,
+    Block, Keep, Scanner, Step,
+    scalar::TOKEN_BYTES,
 };
-
-/// Longer than any literal, and than any number that 64 bits hold.
-const TOKEN_BYTES: usize = 64;
 
 impl Scanner {
     /// Members, of which the first is read behind the opening quote of its key. What is cut apart,
@@ -62,14 +57,12 @@ impl Scanner {
 
     /// A key that has escapes in it, or was cut apart.
     pub(super) fn key_text<'a>(&mut self, rest: &'a [u8]) -> &'a [u8] {
-        let (text, behind) = self.piece_of_string(rest);
-        self.unescape.push(text, &mut self.buffer);
+        let (piece, behind) = self.piece_of_string(rest);
+        self.buffer.push(piece);
         let Some(behind) = behind else { return &[] };
-        self.unescape.finish(&mut self.buffer);
-        // No key that matters is as long.
         self.place = match self.buffer.is_cut() {
             true => Place::Other,
-            false => self.inside.member(self.buffer.bytes()),
+            false => self.inside.member(unescape(self.buffer.bytes(), false).as_bytes()),
         };
         self.step = Step::Colon;
         behind
@@ -96,10 +89,11 @@ impl Scanner {
                 self.step = Step::FirstElement;
                 after
             }
-            (Shape::String, Interest::Text(bound)) => self.first_text(after, bound),
+            (Shape::String, Interest::Text(bound)) => self.kept_string(rest, Keep::Text, bound),
+            (Shape::String, Interest::Json(bound)) => self.kept_string(rest, Keep::Json, bound),
             (_, Interest::Json(bound)) => {
                 self.buffer.start(bound);
-                self.is_kept = true;
+                self.kept = Keep::Json;
                 self.plain_value(shape, rest, after)
             }
             _ => self.plain_value(shape, rest, after),
@@ -122,53 +116,52 @@ impl Scanner {
         self.value(byte, rest)
     }
 
-    /// A string that matters, behind its opening quote.
-    #[inline]
-    fn first_text<'a>(&mut self, rest: &'a [u8], bound: usize) -> &'a [u8] {
-        let (text, behind) = self.piece_of_string(rest);
-        let kept = text.get(..bound).unwrap_or(text);
-        if let Some(behind) = behind
-            && !has_backslash(kept)
-        {
-            // Most come whole, and have no escapes in them.
-            self.end_text(Cow::Borrowed(kept), kept.len() < text.len());
-            return behind;
-        }
-        self.buffer.start(bound);
-        self.step = Step::Text;
-        self.add_text(text, behind)
-    }
-
-    /// The next piece of a string that matters.
-    pub(super) fn text<'a>(&mut self, rest: &'a [u8]) -> &'a [u8] {
-        let (text, behind) = self.piece_of_string(rest);
-        self.add_text(text, behind)
-    }
-
-    fn add_text<'a>(&mut self, text: &[u8], behind: Option<&'a [u8]>) -> &'a [u8] {
-        self.unescape.push(text, &mut self.buffer);
-        let Some(behind) = behind else { return &[] };
-        self.unescape.finish(&mut self.buffer);
-        let is_cut = self.buffer.is_cut();
-        let text = Cow::Owned(self.buffer.take());
-        self.end_text(text, is_cut);
-        behind
-    }
-
-    fn end_text(&mut self, text: Cow<'_, [u8]>, is_cut: bool) {
-        match self.place {
-            Place::BlockType => self.block.is_text = *text == *b"text" && !is_cut,
-            Place::BlockText => self.block.text = Captured::of(text.into_owned(), is_cut),
-            place => self.facts.keep(place, Captured::of(text.into_owned(), is_cut)),
-        }
-        self.end_value();
-    }
-
-    /// A string of which nothing but perhaps its JSON matters, behind its opening quote.
+    /// A string, behind its opening quote.
     #[inline]
     pub(super) fn string<'a>(&mut self, rest: &'a [u8]) -> &'a [u8] {
-        let end = self.string.find_end(rest).map(|end| end + 1);
-        self.pass(rest, end)
+        match self.piece_of_string(rest) {
+            (piece, Some(behind)) => {
+                self.keep(piece);
+                if self.kept == Keep::Json {
+                    self.keep(b"\"");
+                }
+                self.end_kept();
+                behind
+            }
+            (piece, None) => {
+                self.keep(piece);
+                &[]
+            }
+        }
+    }
+
+    /// A string that is kept, up to `bound` bytes; `rest` begins with its opening quote.
+    #[inline]
+    fn kept_string<'a>(&mut self, rest: &'a [u8], keep: Keep, bound: usize) -> &'a [u8] {
+        let after = rest.get(1..).unwrap_or_default();
+        let (text, behind) = self.piece_of_string(after);
+        let Some(behind) = behind else {
+            self.buffer.start(bound);
+            self.kept = keep;
+            self.keep(if keep == Keep::Json { rest } else { after });
+            self.step = Step::String;
+            return &[];
+        };
+        // Most come whole.
+        let all = match keep {
+            Keep::Json => rest.get(..text.len() + 2).unwrap_or_default(),
+            Keep::Text | Keep::Nothing => text,
+        };
+        match all.get(..bound) {
+            Some(_) if all.len() > bound && keep == Keep::Json => {
+                self.keep_value(Kept::of(&[], true));
+            }
+            Some(beginning) => self.keep_value(Kept::of(beginning, beginning.len() < all.len())),
+            None if self.place == Place::BlockType && text == b"text" => self.block.is_text = true,
+            None => self.keep_value(Kept::of(all, false)),
+        }
+        self.end_value();
+        behind
     }
 
     /// An array or object of which nothing but perhaps its JSON matters, behind its opening
@@ -182,50 +175,6 @@ impl Scanner {
         self.pass(rest, end)
     }
 
-    /// A number or a literal.
-    #[inline]
-    pub(super) fn scalar<'a>(&mut self, rest: &'a [u8]) -> &'a [u8] {
-        let end = rest.iter().position(|byte| !is_in_scalar(*byte));
-        let (piece, rest) = rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or_default();
-        match end {
-            Some(_) if self.buffer.is_empty() && piece.len() <= TOKEN_BYTES => {
-                self.end_scalar(piece, false);
-            }
-            end => {
-                self.buffer.push(piece);
-                if end.is_some() {
-                    let is_cut = self.buffer.is_cut();
-                    let token = self.buffer.take();
-                    self.end_scalar(&token, is_cut);
-                }
-            }
-        }
-        rest
-    }
-
-    #[inline]
-    fn end_scalar(&mut self, token: &[u8], is_cut: bool) {
-        let is_valid = match token {
-            [b't', ..] => token == b"true",
-            [b'f', ..] => token == b"false",
-            [b'n', ..] => token == b"null",
-            // What is kept may be written into an answer.
-            _ => !self.is_kept || is_cut || is_number(token),
-        };
-        if !is_valid {
-            return self.malformed();
-        }
-        if std::mem::take(&mut self.is_kept) {
-            let token =
-                if is_cut { Captured::Cut(Vec::new()) } else { Captured::Whole(token.to_vec()) };
-            self.facts.keep(self.place, token);
-        } else if self.place != Place::Other {
-            // What was cut is no literal, and no number that anybody asks for.
-            self.facts.scalar(self.place, if is_cut { b"" } else { token });
-        }
-        self.end_value();
-    }
-
     /// A value begins that is not [`Place::Other`].
     #[inline]
     fn begin(&mut self, shape: Shape, rest: &[u8]) {
@@ -234,6 +183,7 @@ impl Scanner {
             if std::mem::take(&mut self.begun) != 0 {
                 self.facts = Facts::default();
             }
+            self.block = Block::default();
             self.facts.begin = self.position(rest);
             self.envelope = Envelope::Undecided;
         }
@@ -258,7 +208,7 @@ impl Scanner {
                 self.block = Block { is_found: self.block.is_found, ..Block::default() }
             }
             Place::BlockType => self.block.is_text = false,
-            Place::BlockText => self.block.text = Captured::Absent,
+            Place::BlockText => self.block.text = Text::default(),
             Place::Content => {
                 self.block.is_found = false;
                 self.facts.forget(place);
@@ -274,7 +224,6 @@ impl Scanner {
             Shape::Object => b'}',
             Shape::Array => b']',
             Shape::String => {
-                self.keep(b"\"");
                 self.step = Step::String;
                 return self.string(after);
             }
@@ -287,7 +236,7 @@ impl Scanner {
                 return after;
             }
             Shape::Null | Shape::Bool | Shape::Number => {
-                if !self.is_kept {
+                if self.kept == Keep::Nothing {
                     self.buffer.start(TOKEN_BYTES);
                 }
                 self.step = Step::Scalar;
@@ -306,14 +255,28 @@ impl Scanner {
         let (piece, rest) = rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or_default();
         self.keep(piece);
         if end.is_some() {
-            if std::mem::take(&mut self.is_kept) {
-                let is_cut = self.buffer.is_cut();
-                let json = self.buffer.take();
-                self.facts.keep(self.place, Captured::of(json, is_cut));
-            }
-            self.end_value();
+            self.end_kept();
         }
         rest
+    }
+
+    /// A value has ended of which something may be kept.
+    #[inline]
+    fn end_kept(&mut self) {
+        if self.kept != Keep::Nothing {
+            self.kept = Keep::Nothing;
+            let kept = self.buffer.take();
+            self.keep_value(kept);
+        }
+        self.end_value();
+    }
+
+    pub(super) fn keep_value(&mut self, value: Kept) {
+        match self.place {
+            Place::BlockType => self.block.is_text = Text(value).is("text"),
+            Place::BlockText => self.block.text = Text(value),
+            place => self.facts.keep(place, value),
+        }
     }
 
     /// The rest of a string, and what is behind its closing quote; or all there is, if it goes on.
@@ -328,67 +291,12 @@ impl Scanner {
 
     #[inline]
     fn keep(&mut self, json: &[u8]) {
-        if self.is_kept {
+        if self.kept != Keep::Nothing {
             self.buffer.push(json);
-            if self.buffer.is_cut() {
+            if self.kept == Keep::Json && self.buffer.is_cut() {
                 // Of JSON that was cut, nothing is of use.
                 self.buffer.free();
             }
         }
     }
-}
-
-#[inline]
-fn has_backslash(text: &[u8]) -> bool {
-    // A loop is quicker than the call where there is little to look at.
-    if text.len() < 16 {
-        text.iter().any(|byte| *byte == b'\\')
-    } else {
-        memchr(b'\\', text).is_some()
-    }
-}
-
-/// Whether `byte` may stand in a literal or a number.
-#[inline]
-fn is_in_scalar(byte: u8) -> bool {
-    const TABLE: [bool; 256] = {
-        let mut table = [false; 256];
-        let mut byte = 0_u8;
-        while byte < 128 {
-            table[byte as usize] =
-                byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+');
-            byte += 1;
-        }
-        table
-    };
-    TABLE.get(usize::from(byte)).is_some_and(|is| *is)
-}
-
-/// Whether `token` is a number as JSON has them.
-fn is_number(token: &[u8]) -> bool {
-    let digits = |rest: &[u8]| rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let skip = |rest: &mut &[u8], count: usize| *rest = rest.get(count..).unwrap_or_default();
-    let mut rest = token.strip_prefix(b"-").unwrap_or(token);
-    match rest {
-        [b'0', ..] => skip(&mut rest, 1),
-        _ => match digits(rest) {
-            0 => return false,
-            count => skip(&mut rest, count),
-        },
-    }
-    if let [b'.', behind @ ..] = rest {
-        rest = behind;
-        match digits(rest) {
-            0 => return false,
-            count => skip(&mut rest, count),
-        }
-    }
-    if let [b'e' | b'E', b'+' | b'-', behind @ ..] | [b'e' | b'E', behind @ ..] = rest {
-        rest = behind;
-        match digits(rest) {
-            0 => return false,
-            count => skip(&mut rest, count),
-        }
-    }
-    rest.is_empty()
 }
