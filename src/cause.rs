@@ -8,8 +8,7 @@ use std::{
 };
 
 use crate::{
-    call::Cause,
-    outcome::Code,
+    outcome::{Cause, Code},
     policy::{Heals, Policy},
     unwind,
 };

@@ -188,7 +188,6 @@ mod call;
 mod cause;
 mod classify;
 mod contain;
-mod event;
 mod log;
 mod macros;
 mod only_tools;
@@ -197,6 +196,7 @@ mod outcome_layer;
 mod policy;
 mod ready;
 mod redact;
+mod target;
 mod text;
 mod timer;
 mod tool_error;
@@ -207,18 +207,18 @@ pub use crate::binding::rmcp::ServerHandlerExt;
 pub use crate::{
     binding::{McpReply, McpRequest},
     call::{
-        Call, CallId, Cause, Client, Failure, Kind, Origin, Record, RequestId, Scoped, Session,
-        TraceContext, Verdict,
+        Call, CallId, Client, Kind, Origin, Record, RequestId, Scoped, Session, TraceContext,
+        Verdict,
     },
     classify::{Classify, ClassifyFuture, ClassifyLayer},
     contain::{Contain, ContainFuture, ContainLayer},
-    event::TARGET,
     log::{Log, LogFuture, LogLayer, OnOutcome},
     only_tools::{OnlyTools, OnlyToolsFuture, OnlyToolsLayer, only_tools},
-    outcome::{Actor, Code, Declared, Level, Outcome, Reason, Retryable},
+    outcome::{Actor, Cause, Code, Declared, Failure, Level, Outcome, Reason, Retryable},
     outcome_layer::OutcomeLayer,
     policy::{Heals, Policy, Undeclared},
     redact::{Redact, Redactor, redact_fn},
+    target::TARGET,
     tool_error::{
         Candidate, Declaration, Declare, Effects, Limit, Rendering, ResultExt, ToolError,
     },

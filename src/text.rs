@@ -9,6 +9,10 @@ pub(crate) const NAME_CHARS: usize = 128;
 pub(crate) const ERROR_CHARS: usize = 512;
 /// Bytes of a source chain that are kept.
 pub(crate) const CAUSE_BYTES: usize = 4096;
+/// Bytes of a backtrace that are kept.
+pub(crate) const BACKTRACE_BYTES: usize = 16 * 1024;
+/// Bytes of a note that are kept.
+pub(crate) const NOTE_BYTES: usize = 256;
 
 /// `text`, at most `max` characters long; where it was longer, the last of them is `…`.
 pub(crate) fn cut(text: &str, max: usize) -> Cow<'_, str> {

@@ -6,9 +6,11 @@
 //! the call is closed and its one terminal event written; what is known afterwards makes none.
 
 mod ending;
+mod event;
 mod id;
 mod name;
 mod record;
+mod redaction;
 mod scope;
 mod seat;
 mod sink;
@@ -25,23 +27,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use self::sink::Sinks;
-pub(crate) use self::{ending::report_without_call, id::CallIdText, seat::Seat, sink::Sink};
+pub(crate) use self::{ending::report_without_call, seat::Seat, sink::Sink};
 pub use self::{
     id::CallId,
-    record::{Cause, Client, Failure, Kind, Origin, Record, RequestId, Session, TraceContext},
+    record::{Client, Kind, Origin, Record, RequestId, Session, TraceContext},
     scope::Scoped,
     verdict::Verdict,
 };
-use crate::{event, outcome::Outcome, policy::Policy, text, unwind};
+use self::{id::CallIdText, sink::Sinks};
+use crate::{outcome::Outcome, policy::Policy, text, unwind};
 
 /// How long a verdict waits for layers further out before it is logged as it is.
 pub(crate) const VERDICT_HOLD: Duration = Duration::from_secs(5);
 /// Notes that a tool can leave on its call.
 const MAX_NOTES: usize = 16;
-/// Bytes that are kept of each until it is redacted, and then cut at 256: a secret that is cut in
-/// half is not recognised.
-const NOTE_BYTES: usize = 2048;
+/// Bytes of each until it is redacted, and then cut: half a secret is not recognised.
+const RAW_NOTE_BYTES: usize = 8 * text::NOTE_BYTES;
 
 /// A handle to the record of one request. Clones are handles to the same record.
 ///
@@ -180,7 +181,7 @@ impl Call {
     /// stand together in the field `notes`, redacted like any text. At most 16 names, 256 bytes
     /// each; a name that is noted again is replaced, more are left out.
     pub fn note(&self, name: &'static str, value: impl Into<String>) {
-        let value = text::cut_bytes(&value.into(), NOTE_BYTES).into_owned();
+        let value = text::cut_bytes(&value.into(), RAW_NOTE_BYTES).into_owned();
         let mut state = self.state();
         if let Some(known) = state.notes.iter_mut().find(|(known, _)| *known == name) {
             known.1 = value;

@@ -2,12 +2,11 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use super::{Record, event, redaction};
 use crate::{
-    call::Record,
-    event,
     outcome::Level,
-    redact::{self, Redact, Redactor},
-    unwind,
+    redact::{Redact, Redactor},
+    target, unwind,
 };
 
 /// What a [`LogLayer`](crate::LogLayer) is configured with. Nothing of it is called under a lock,
@@ -49,7 +48,7 @@ impl Sinks {
 
     /// Tells all of a call that has ended, with one event however many of them there are.
     pub(super) fn tell(&self, mut record: Record) {
-        redact::redact_record(self, &mut record);
+        redaction::redact(self, &mut record);
         if self.iter().any(|sink| sink.writes()) {
             unwind::shielded(|| event::finished(&record, self));
         }
@@ -64,8 +63,8 @@ impl Sinks {
             return;
         }
         unwind::shielded(|| {
-            if event::is_listened_to(record.level()) {
-                redact::redact_record(self, &mut record);
+            if target::is_listened_to(record.level()) {
+                redaction::redact(self, &mut record);
                 event::lost(&record, self);
             }
         });

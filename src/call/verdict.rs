@@ -1,9 +1,6 @@
 //! What was decided about a call.
 
-use crate::{
-    call::{Cause, Failure},
-    outcome::{Actor, Code, Declared, Level, Outcome, Reason},
-};
+use crate::outcome::{Actor, Cause, Code, Declared, Failure, Level, Outcome, Reason};
 
 /// How a call ended, as one of the layers saw it.
 #[derive(Clone, Debug)]

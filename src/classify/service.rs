@@ -12,9 +12,9 @@ use crate::{
     binding::{self, McpReply, McpRequest},
     call::{Call, Seat},
     classify::judge,
-    event,
     macros::accessors,
     policy::Policy,
+    target,
 };
 
 /// The service of [`ClassifyLayer`](crate::ClassifyLayer).
@@ -46,7 +46,7 @@ where
     }
 
     fn call(&mut self, mut request: R) -> Self::Future {
-        let is_needed = self.policy.is_some() || event::is_anyone_listening();
+        let is_needed = self.policy.is_some() || target::is_anyone_listening();
         let call = binding::call_of(&mut request, is_needed);
         if let (Some(call), Some(policy)) = (&call, &self.policy) {
             call.set_policy(policy);

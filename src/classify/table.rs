@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::{
     binding::{Answer, ErrorView, ResultView},
-    call::{Call, Cause, Failure, Kind, Verdict},
-    outcome::{Actor, Code, Declared},
+    call::{Call, Kind, Verdict},
+    outcome::{Actor, Cause, Code, Declared, Failure},
     policy::Policy,
     text,
     tool_error::Declaration,

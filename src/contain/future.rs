@@ -11,10 +11,10 @@ use tower::BoxError;
 
 use crate::{
     binding::{Gone, McpReply, WhoLeft},
-    call::{Call, Cause, Kind, Seat, Verdict},
+    call::{Call, Kind, Seat, Verdict},
     classify::judge,
     contain::{Fault, UnknownError},
-    outcome::{Actor, Code},
+    outcome::{Actor, Cause, Code},
     timer::Timer,
     tool_error::Rendering,
     unwind,

@@ -17,9 +17,9 @@ use tower::BoxError;
 
 pub use self::{future::ContainFuture, layer::ContainLayer, service::Contain};
 use crate::{
-    call::{Call, Cause},
+    call::Call,
     cause::{self, Diagnosis},
-    outcome::{Actor, Code},
+    outcome::{Actor, Cause, Code},
     policy::Heals,
 };
 

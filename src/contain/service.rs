@@ -8,12 +8,12 @@ use tower_service::Service;
 
 use crate::{
     binding::{self, McpRequest},
-    call::{Call, Cause, Seat},
+    call::{Call, Seat},
     contain::{ContainFuture, Fault, UnknownError, layer::Settings},
-    event,
     macros::accessors,
+    outcome::Cause,
     ready::{Admission, Queued},
-    unwind,
+    target, unwind,
 };
 
 /// The service of [`ContainLayer`](crate::ContainLayer).
@@ -63,9 +63,9 @@ where
     }
 
     fn call(&mut self, mut request: R) -> Self::Future {
-        event::cannot_contain();
+        target::cannot_contain();
         let policy = &self.settings.policy;
-        let is_needed = policy.is_some() || event::is_anyone_listening();
+        let is_needed = policy.is_some() || target::is_anyone_listening();
         let call = binding::call_of(&mut request, is_needed);
         if let (Some(call), Some(policy)) = (&call, policy) {
             call.set_policy(policy);

@@ -11,11 +11,11 @@ use tower::BoxError;
 
 use crate::{
     binding::{Gone, McpReply, WhoLeft},
-    call::{Call, Cause, Seat, VERDICT_HOLD, Verdict},
+    call::{Call, Seat, VERDICT_HOLD, Verdict},
     cause,
     classify::{self, judge},
     log::span::ToolSpan,
-    outcome::{Actor, Code},
+    outcome::{Actor, Cause, Code},
     timer::Timer,
 };
 

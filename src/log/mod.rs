@@ -12,9 +12,9 @@ use std::{fmt, sync::Arc};
 pub use self::{future::LogFuture, layer::LogLayer, service::Log};
 use crate::{
     call::{Record, Sink},
-    event,
     outcome::Level,
     redact::{Redact, Redactor},
+    target,
 };
 
 /// Told of each finished call: what the log line is made of, typed. Closures are hooks.
@@ -74,13 +74,13 @@ impl Default for Logging {
 impl Logging {
     /// Whether facts about a call can end up anywhere at all.
     fn is_heard(&self) -> bool {
-        !self.hooks.is_empty() || (self.events && event::is_anyone_listening())
+        !self.hooks.is_empty() || (self.events && target::is_anyone_listening())
     }
 }
 
 impl Sink for Logging {
     fn wants(&self, level: Level) -> bool {
-        !self.hooks.is_empty() || (self.events && event::is_listened_to(level))
+        !self.hooks.is_empty() || (self.events && target::is_listened_to(level))
     }
 
     fn writes(&self) -> bool {

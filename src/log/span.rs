@@ -2,7 +2,7 @@
 
 use tracing::Span;
 
-use crate::{call::Call, event, text, unwind};
+use crate::{call::Call, target, text, unwind};
 
 /// A span whose subscriber may panic whenever it is told of it.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ impl ToolSpan {
     pub(super) fn new(call: &Call) -> Self {
         let span = unwind::catch(|| {
             tracing::info_span!(
-                target: event::TARGET,
+                target: target::TARGET,
                 "tool_call",
                 tool = &*text::escape(call.tool().unwrap_or_default()),
                 call_id = %call.id(),

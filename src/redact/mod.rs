@@ -5,15 +5,11 @@ mod scan;
 
 use std::borrow::Cow;
 
-use crate::{call::Record, event, text};
+use crate::unwind;
 
 /// How many times the bound of a text is redacted before the text is cut: a secret that stands
 /// across the cut must be seen whole.
 const MARGIN: usize = 8;
-/// Bytes of a backtrace that are kept.
-const BACKTRACE_BYTES: usize = 16 * 1024;
-/// Bytes of a note that are kept.
-const NOTE_BYTES: usize = 256;
 
 /// Takes secrets out of texts. Give your own to the log layer where [`Redactor`] does not know
 /// what is secret at your place.
@@ -136,33 +132,18 @@ impl Redact for Redactor {
     }
 }
 
-/// Takes secrets out of all texts of a record, and cuts them to what is kept.
-pub(crate) fn redact_record(redactor: &dyn Redact, record: &mut Record) {
-    if let Some(failure) = &mut record.failure {
-        if let Some(error) = &mut failure.error {
-            let redacted = redacted(redactor, error, text::ERROR_CHARS);
-            *error = text::cut(&redacted, text::ERROR_CHARS).into_owned();
-        }
-        if let Some(cause) = &mut failure.cause {
-            let chain = redacted(redactor, &cause.chain, text::CAUSE_BYTES);
-            cause.chain = text::cut_bytes(&chain, text::CAUSE_BYTES).into_owned();
-            if let Some(backtrace) = &mut cause.backtrace {
-                let redacted = redacted(redactor, backtrace, BACKTRACE_BYTES);
-                *backtrace = text::cut_bytes(&redacted, BACKTRACE_BYTES).into_owned();
-            }
-        }
-    }
-    for (_, value) in &mut record.notes {
-        let redacted = redacted(redactor, value, NOTE_BYTES);
-        *value = text::cut_bytes(&redacted, NOTE_BYTES).into_owned();
-    }
+/// `text` without its secrets, by a redactor that may panic.
+pub(crate) fn shielded(redactor: &dyn Redact, text: &str) -> String {
+    let mut redacted = String::from("[not shown: the redactor panicked]");
+    unwind::shielded(|| redacted = redactor.redact(text).into_owned());
+    redacted
 }
 
 /// The start of `text`, redacted: [`MARGIN`] times `limit` bytes of it at most, and `…` where
 /// there was more.
-fn redacted(redactor: &dyn Redact, text: &str, limit: usize) -> String {
+pub(crate) fn start(redactor: &dyn Redact, text: &str, limit: usize) -> String {
     let head = head(text, limit.saturating_mul(MARGIN));
-    let mut redacted = event::redacted(redactor, head);
+    let mut redacted = shielded(redactor, head);
     if head.len() < text.len() {
         redacted.push('…');
     }

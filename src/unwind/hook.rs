@@ -7,8 +7,6 @@ use std::{
     sync::Once,
 };
 
-/// Bytes of a backtrace that are kept.
-const BACKTRACE_BYTES: usize = 16 * 1024;
 /// Where the standard library's sources are, on every machine that it is built on.
 const STD_SOURCES: [&str; 3] = ["/library/core/src/", "/library/alloc/src/", "/library/std/src/"];
 
@@ -119,7 +117,8 @@ fn remember(guard: u64, info: &panic::PanicHookInfo<'_>) -> bool {
         info.location().map_or_else(String::new, |at| format!("{}:{}", at.file(), at.line()));
     let backtrace = Backtrace::capture();
     let backtrace = (backtrace.status() == BacktraceStatus::Captured).then(|| {
-        crate::text::cut_bytes(from_the_panic(&backtrace.to_string()), BACKTRACE_BYTES).into_owned()
+        crate::text::cut_bytes(from_the_panic(&backtrace.to_string()), crate::text::BACKTRACE_BYTES)
+            .into_owned()
     });
     let _ = GUARDS.try_with(|guards| guards.have_sites.set(true));
     SITES

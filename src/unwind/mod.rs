@@ -8,7 +8,7 @@ use std::{
 };
 
 pub use self::hook::install as install_panic_hook;
-use crate::call::Cause;
+use crate::outcome::Cause;
 
 /// Bytes of a panic's payload that are looked at.
 const PAYLOAD_BYTES: usize = 4096;

@@ -1,16 +1,10 @@
 //! `ToolError` as what rmcp's handlers return.
 
+use crate::{call::Kind, tool_error::ToolError};
 use rmcp::{
     ErrorData,
     handler::server::tool::IntoCallToolResult,
     model::{CallToolResponse, ErrorCode},
-};
-use serde_json::{Map, Value};
-
-use crate::{
-    call::Kind,
-    outcome::Declared,
-    tool_error::{Declaration, Rendering, ToolError},
 };
 
 impl ToolError {
@@ -49,17 +43,7 @@ impl From<ToolError> for ErrorData {
     fn from(error: ToolError) -> Self {
         match error.into_error_data() {
             Ok(error) => error,
-            Err(error) => error_data(error.render(Kind::Request)),
+            Err(error) => super::reply::error_data(error.render(Kind::Request)),
         }
     }
-}
-
-pub(super) fn error_data(rendering: Rendering) -> ErrorData {
-    let code = match rendering.declaration.outcome {
-        Declared::Rejected | Declared::Stale => ErrorCode::INVALID_PARAMS,
-        Declared::Fault => ErrorCode::INTERNAL_ERROR,
-    };
-    let record = rendering.declaration.to_value();
-    let data = Map::from_iter([(Declaration::KEY.to_owned(), record)]);
-    ErrorData::new(code, rendering.text, Some(Value::Object(data)))
 }

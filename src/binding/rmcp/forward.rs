@@ -13,8 +13,8 @@ use tower_service::Service;
 
 use super::{Contained, Layered, RmcpReply, RmcpRequest, connection::Key};
 use crate::{
-    call::{CallId, Cause, Kind, Verdict, report_without_call},
-    outcome::{Actor, Code},
+    call::{CallId, Kind, Verdict, report_without_call},
+    outcome::{Actor, Cause, Code},
     tool_error::Rendering,
     unwind,
 };
@@ -80,7 +80,7 @@ fn mismatch() -> ErrorData {
 fn internal_error(method: &'static str, fault: Verdict) -> ErrorData {
     let reference = CallId::next();
     report_without_call(reference, Kind::Request, method, fault);
-    super::conversion::error_data(Rendering::fault(Kind::Request, None, reference))
+    super::reply::error_data(Rendering::fault(Kind::Request, None, reference))
 }
 
 /// The methods that only differ in the types of request and result.

@@ -78,7 +78,7 @@ fn check_version() {
     // rmcp's own name and version, compiled into it.
     let found = rmcp::model::Implementation::from_build_env().version;
     if is_newer(&found, TESTED) {
-        crate::event::untested_rmcp(&found, &format!("{}.{}", TESTED.0, TESTED.1));
+        crate::target::untested_rmcp(&found, &format!("{}.{}", TESTED.0, TESTED.1));
     }
 }
 

@@ -1,13 +1,15 @@
 use rmcp::{
     ErrorData,
-    model::{CallToolResponse, CallToolResult, ContentBlock, ServerResult},
+    model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ServerResult},
 };
+use serde_json::{Map, Value};
 
 use super::request::{Exchange, Message};
 use crate::{
     binding::{Answer, ErrorView, McpReply, ResultView},
     call::Kind,
-    tool_error::Rendering,
+    outcome::Declared,
+    tool_error::{Declaration, Rendering},
 };
 
 /// What a handler, or a layer in its place, answers a message with.
@@ -141,7 +143,7 @@ impl McpReply for RmcpReply {
         match kind {
             Kind::ToolCall => Self::tool(tool_failure(rendering)),
             Kind::Notification => Self::handled(),
-            _ => Self::error(super::conversion::error_data(rendering)),
+            _ => Self::error(error_data(rendering)),
         }
     }
 }
@@ -174,7 +176,18 @@ pub(super) fn tool_failure(rendering: Rendering) -> CallToolResult {
         result.structured_content = Some(record.clone());
     }
     let mut meta = rmcp::model::MetaObject::new();
-    meta.0.insert(crate::Declaration::KEY.to_owned(), record);
+    meta.0.insert(Declaration::KEY.to_owned(), record);
     result.meta = Some(meta);
     result
+}
+
+/// The same as a JSON-RPC error: `rejected` and `stale` are -32602, a fault is -32603.
+pub(super) fn error_data(rendering: Rendering) -> ErrorData {
+    let code = match rendering.declaration.outcome {
+        Declared::Rejected | Declared::Stale => ErrorCode::INVALID_PARAMS,
+        Declared::Fault => ErrorCode::INTERNAL_ERROR,
+    };
+    let record = rendering.declaration.to_value();
+    let data = Map::from_iter([(Declaration::KEY.to_owned(), record)]);
+    ErrorData::new(code, rendering.text, Some(Value::Object(data)))
 }

@@ -6,9 +6,9 @@ mod words;
 
 use super::{Declaration, Inner, Source, ToolError};
 use crate::{
-    call::{self, Call, CallId, Failure, Kind, Verdict},
+    call::{self, Call, CallId, Kind, Verdict},
     cause::{self, Diagnosis},
-    outcome::{Actor, Code, Declared},
+    outcome::{Actor, Code, Declared, Failure},
     policy::{Heals, Policy},
     unwind,
 };

@@ -3,53 +3,22 @@
 //! The event's name is its message; the target is [`TARGET`]. A field that is not known is absent.
 //! Everything that a peer controls is cut and escaped here and stands in a field.
 
-use std::{
-    borrow::Cow,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::borrow::Cow;
 
+use super::{Call, CallId, CallIdText, Origin, Record, RequestId};
 use crate::{
-    call::{Call, CallId, Origin, Record, RequestId},
     outcome::Level,
-    redact::Redact,
-    text, unwind,
+    redact::{self, Redact},
+    target::{self, TARGET},
+    text,
 };
-
-/// The target of every event of this crate.
-pub const TARGET: &str = "tower_outcome";
 
 /// Characters of a client's name, a version, a route and the like that are kept.
 const FACT_CHARS: usize = 128;
 
-/// Whether anybody listens to events of this crate at `level`.
-///
-/// A macro, because `tracing` keeps its answer for each place in the code that asks.
-macro_rules! listening {
-    ($level:ident) => {
-        tracing::enabled!(target: TARGET, tracing::Level::$level)
-    };
-}
-
-/// Whether anybody listens to anything: a single load.
-#[inline]
-pub(crate) fn is_anyone_listening() -> bool {
-    tracing::level_filters::LevelFilter::current() != tracing::level_filters::LevelFilter::OFF
-}
-
-/// Whether anybody listens to events of this crate at `level`.
-pub(crate) fn is_listened_to(level: Level) -> bool {
-    match level {
-        Level::Trace => listening!(TRACE),
-        Level::Debug => listening!(DEBUG),
-        Level::Info => listening!(INFO),
-        Level::Warn => listening!(WARN),
-        Level::Error => listening!(ERROR),
-    }
-}
-
 /// The fields of an event about a call, made fit to print.
 struct Fields<'a> {
-    call_id: crate::call::CallIdText,
+    call_id: CallIdText,
     tool: Option<Cow<'a, str>>,
     method: Option<Cow<'a, str>>,
     request_id: Option<Cow<'a, str>>,
@@ -124,7 +93,7 @@ fn name<'a>(redactor: &dyn Redact, name: &'a str, max: usize) -> Cow<'a, str> {
     if name.len() <= max && name.bytes().all(is_plain) {
         return Cow::Borrowed(name);
     }
-    let redacted = redacted(redactor, &text::cut(name, 8 * max));
+    let redacted = redact::shielded(redactor, &text::cut(name, 8 * max));
     Cow::Owned(text::clean(&redacted, max).into_owned())
 }
 
@@ -144,7 +113,7 @@ macro_rules! at_level {
 
 /// The event about a call's start, at DEBUG.
 pub(crate) fn started(call: &Call, redactor: &dyn Redact) {
-    if !listening!(DEBUG) {
+    if !target::is_listened_to(Level::Debug) {
         return;
     }
     let origin = call.origin();
@@ -264,41 +233,4 @@ fn notes(record: &Record) -> Option<String> {
         .iter()
         .map(|(name, value)| ((*name).to_owned(), serde_json::Value::from(text::escape(value))));
     Some(serde_json::Value::Object(notes.collect()).to_string())
-}
-
-/// Says once that panics cannot be contained in this build.
-pub(crate) fn cannot_contain() {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    if cfg!(panic = "abort") && !SAID.swap(true, Ordering::Relaxed) {
-        unwind::shielded(|| {
-            tracing::warn!(
-                target: TARGET,
-                detail = "built with panic = \"abort\": a panic ends the process and is neither \
-                          answered nor logged; build with panic = \"unwind\"",
-                "containment_unavailable"
-            );
-        });
-    }
-}
-
-/// Says once that the rmcp in use is newer than the one that this version was tested with.
-#[cfg(feature = "rmcp")]
-pub(crate) fn untested_rmcp(found: &str, tested: &str) {
-    unwind::shielded(|| {
-        tracing::warn!(
-            target: TARGET,
-            found,
-            tested,
-            detail = "requests of methods that this rmcp has and the tested one has not may pass \
-                      the layers unseen; update tower-outcome",
-            "untested_rmcp"
-        );
-    });
-}
-
-/// Takes secrets out of a text with a redactor that may panic.
-pub(crate) fn redacted(redactor: &dyn Redact, text: &str) -> String {
-    let mut redacted = String::from("[not shown: the redactor panicked]");
-    unwind::shielded(|| redacted = redactor.redact(text).into_owned());
-    redacted
 }
