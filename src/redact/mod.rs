@@ -121,8 +121,11 @@ impl Redact for Redactor {
             if copied == text.len() {
                 break;
             }
-            // Always forward, whatever was found.
-            at = secret.start.max(at.saturating_add(1));
+            // Always forward, whatever was found; and into what is quoted, for the stray quote.
+            let is_quoted =
+                text.get(..secret.start).is_some_and(|it| it.ends_with(['"', '\'', '`']));
+            let next = if is_quoted { secret.start } else { secret.end };
+            at = next.max(at.saturating_add(1));
         }
         if copied == 0 {
             return Cow::Borrowed(text);
