@@ -127,8 +127,8 @@
 //!
 //! # The log
 //!
-//! Events of [`tracing`](https://docs.rs/tracing), with the target [`tower_outcome`](TARGET) and the event's name as the
-//! message:
+//! Events of [`tracing`](https://docs.rs/tracing), with the target [`tower_outcome`](TARGET) and the
+//! event's name as the message:
 //!
 //! | event | level |
 //! |---|---|
@@ -140,14 +140,19 @@
 //! | `request_started`, `request_completed`, `request_deferred`, `request_input_required`, `request_cancelled`, `request_abandoned` | DEBUG |
 //! | `request_failed` | as the outcome says |
 //! | `notification_received` / `notification_failed` | DEBUG / as the outcome says |
+//! | `containment_unavailable`, `untested_rmcp`: what the crate says about itself, once | WARN |
 //!
 //! Each request that reaches the layers has exactly one terminal event. Its fields, absent where
 //! they are not known: `tool` or `method`, `outcome`, `code`, `actor`, `retryable`, `error` (what
 //! the client was told), `error_type`, `cause`, `location` and `backtrace` (what it was not),
-//! `reason`, `duration_ms`, `call_id` (the reference in a fault's text), `reference` (another one,
-//! of an upstream server), `request_id`, `client_name`, `client_version`, `protocol_version`,
-//! `transport`, `session` (a hash), `trace_id` and `span_id` of the caller, and `notes` (what the
-//! tool left with [`Call::note`]).
+//! `reason`, `duration_ms` (a number with three decimals, up to the verdict), `call_id` (the
+//! reference in a fault's text), `reference` (an upstream server's own; on `tool_failed` what the
+//! client was told), `request_id` (a string), `client_name`, `client_version`, `protocol_version`,
+//! `transport`, `session` (a hash), `task_id`, `trace_id` and `span_id` of the caller, and `notes`
+//! (what the tool left with [`Call::note`], as one JSON object). `route`, `principal`,
+//! `request_bytes`, `result_bytes` and `result_scanned` are reserved.
+//!
+//! With [`OutcomeLayer::span`] tool calls run in a span `tool_call` with `tool` and `call_id`.
 //!
 //! On stdio the log must go to stderr: `tracing_subscriber::fmt().with_writer(std::io::stderr)`,
 //! without ANSI colours. Nothing in this crate ever writes to stdout.
@@ -217,6 +222,7 @@ pub use crate::{
     outcome::{Actor, Cause, Code, Declared, Failure, Level, Outcome, Reason, Retryable},
     outcome_layer::OutcomeLayer,
     policy::{Heals, Policy, Undeclared},
+    ready::Admission,
     redact::{Redact, Redactor, redact_fn},
     target::TARGET,
     tool_error::{

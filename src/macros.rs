@@ -8,7 +8,7 @@ macro_rules! accessors {
             $get_ref
         }
 
-        /// The wrapped service.
+        /// The wrapped service, to change it.
         pub fn get_mut(&mut $self) -> &mut S {
             $get_mut
         }

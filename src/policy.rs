@@ -45,7 +45,7 @@ type Recogniser = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<Heals> + Send + S
 
 /// Which level and text failures get. Give one to the layers with
 /// [`OutcomeLayer::policy`](crate::OutcomeLayer::policy); of several in a stack the innermost
-/// decides.
+/// decides, but what one further out masks or does not trust stays so.
 ///
 /// ```
 /// use tower_outcome::{Heals, Level, OutcomeLayer, Policy, Undeclared};

@@ -13,8 +13,21 @@ pub const TARGET: &str = "tower_outcome";
 /// A macro, because `tracing` keeps its answer for each place in the code that asks.
 macro_rules! listening {
     ($level:ident) => {
-        tracing::enabled!(target: TARGET, tracing::Level::$level)
+        tracing::event_enabled!(target: TARGET, tracing::Level::$level)
     };
+}
+
+static IS_NEEDED: AtomicBool = AtomicBool::new(false);
+
+/// Has every layer keep the record of a call from now on: somewhere there is a hook that is told,
+/// or a policy that layers further out have to follow.
+pub(crate) fn need_calls() {
+    IS_NEEDED.store(true, Ordering::Relaxed);
+}
+
+/// Whether the record of a call matters to anybody.
+pub(crate) fn are_calls_needed() -> bool {
+    IS_NEEDED.load(Ordering::Relaxed) || is_anyone_listening()
 }
 
 /// Whether anybody listens to anything: a single load.

@@ -3,8 +3,10 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// Characters of a tool name that are kept.
+/// Characters of a tool name that are shown.
 pub(crate) const NAME_CHARS: usize = 128;
+/// Characters of a name that are kept until it is redacted, and then cut.
+pub(crate) const RAW_NAME_CHARS: usize = 8 * NAME_CHARS;
 /// Characters of a failure's text that are kept.
 pub(crate) const ERROR_CHARS: usize = 512;
 /// Bytes of a source chain that are kept.
@@ -25,6 +27,14 @@ pub(crate) fn cut(text: &str, max: usize) -> Cow<'_, str> {
     match (keep, ends.next()) {
         (Some(keep), Some(_)) => Cow::Owned([text.get(..keep).unwrap_or_default(), "…"].concat()),
         _ => Cow::Borrowed(text),
+    }
+}
+
+/// The first `max` characters of `text`.
+pub(crate) fn prefix(text: &str, max: usize) -> &str {
+    match text.char_indices().nth(max) {
+        Some((end, _)) => text.get(..end).unwrap_or(text),
+        None => text,
     }
 }
 

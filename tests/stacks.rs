@@ -458,3 +458,130 @@ async fn a_subscriber_that_looks_at_the_call_or_panics_when_asked_costs_no_answe
     panics.store(false, Ordering::Relaxed);
     drop(guard);
 }
+
+/// No subscriber at all: what a layer further in decides counts all the same.
+#[test]
+fn a_mask_further_in_counts_where_nobody_listens() {
+    // On a thread and runtime of its own, since the others of this binary have subscribers.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let stack = ServiceBuilder::new()
+            .layer(ContainLayer::new())
+            .layer(ClassifyLayer::new().policy(Policy::new().undeclared(Undeclared::Mask)));
+        let server = Tools::default().layered(stack);
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        tokio::spawn(async move {
+            use rmcp::ServiceExt as _;
+            server.serve(theirs).await.unwrap().waiting().await
+        });
+        let client = Client::over_pipe(ours, Revision::V2025, crate::support::Logs::default());
+        assert!(client.initialize("stacks").await.result().is_some());
+        let answer = client.call("is_error", json!({})).await;
+        assert!(answer.is_error() && !answer.text().contains("mine"), "{answer:?}");
+    });
+}
+
+#[tokio::test]
+async fn a_cause_is_logged_where_there_is_no_layer_of_ours() {
+    struct Fails;
+    impl ServerHandler for Fails {
+        async fn call_tool(
+            &self,
+            _: CallToolRequestParams,
+            _: RequestContext<RoleServer>,
+        ) -> Result<CallToolResponse, ErrorData> {
+            ToolError::from(std::io::Error::other("the cause")).into_call_tool_result()
+        }
+    }
+    let client = connect(Fails.layered_uncontained(tower::layer::util::Identity::new())).await;
+    let answer = client.call("any", json!({})).await;
+    let failed = client
+        .logs()
+        .wait_for(|events| events.iter().find(|e| e.message == "tool_failed").cloned())
+        .await
+        .unwrap();
+    assert_eq!((failed.level.as_str(), failed.field("cause")), ("ERROR", Some("the cause")));
+    assert!(answer.text().contains(failed.field("reference").unwrap()), "{answer:?}");
+}
+
+/// Panics when it is cloned or dropped, while it is armed.
+struct Fragile<S> {
+    inner: S,
+    clone: Arc<AtomicBool>,
+    drop: Arc<AtomicBool>,
+}
+
+impl<S: Clone> Clone for Fragile<S> {
+    fn clone(&self) -> Self {
+        assert!(!self.clone.swap(false, Ordering::Relaxed), "cloned");
+        Self { inner: self.inner.clone(), clone: self.clone.clone(), drop: self.drop.clone() }
+    }
+}
+
+impl<S> Drop for Fragile<S> {
+    fn drop(&mut self) {
+        assert!(!self.drop.swap(false, Ordering::Relaxed), "dropped");
+    }
+}
+
+impl<S: Service<RmcpRequest>> Service<RmcpRequest> for Fragile<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: RmcpRequest) -> S::Future {
+        self.inner.call(request)
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_panics_when_it_is_cloned_or_dropped_costs_no_silence() {
+    let (clone, drop) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let fragile = {
+        let (clone, drop) = (Arc::clone(&clone), Arc::clone(&drop));
+        tower::layer::layer_fn(move |inner| Fragile {
+            inner,
+            clone: Arc::clone(&clone),
+            drop: Arc::clone(&drop),
+        })
+    };
+    let stack = ServiceBuilder::new().layer(OutcomeLayer::new()).layer(fragile);
+    let client = connect(Tools::default().layered(stack)).await;
+    // The client's notification is through.
+    let is_there = |events: &[crate::support::Event]| {
+        events.iter().find(|event| event.message == "notification_received").cloned()
+    };
+    client.logs().wait_for(is_there).await.unwrap();
+    clone.store(true, Ordering::Relaxed);
+    assert!(client.call("ok", json!({})).await.text().contains("could not complete it"));
+    assert_eq!(client.call("ok", json!({})).await.text(), "fine");
+    drop.store(true, Ordering::Relaxed);
+    assert_eq!(client.call("ok", json!({})).await.text(), "fine");
+    assert_eq!(client.call("ok", json!({})).await.text(), "fine");
+}
+
+#[tokio::test]
+async fn a_layer_that_is_to_write_nothing_writes_nothing() {
+    let stack =
+        ServiceBuilder::new().layer(LogLayer::new().events(false)).layer(ContainLayer::new());
+    let client = connect(Tools::default().layered(stack)).await;
+    client.call("spawned_panic", json!({})).await;
+    assert!(client.logs().of_target("tower_outcome").is_empty());
+}
+
+#[tokio::test]
+async fn names_are_redacted_too() {
+    let client = connect(Tools::default().layered(OutcomeLayer::new().redactor(Hosts))).await;
+    client.call("corp.example", json!({})).await;
+    let long = format!("{}postgres://app:hunter2{}@db", "x".repeat(110), "y".repeat(40));
+    client.call(&long, json!({})).await;
+    let client = connect(Tools::default().layered(OutcomeLayer::new())).await;
+    let id = client.start_call(&long, json!({})).await;
+    client.wait(&id).await;
+    let end = client.logs().wait_for_end(&id).await.unwrap();
+    assert!(!end.field("tool").unwrap().contains("hunter2"), "{end:?}");
+}

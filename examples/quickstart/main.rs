@@ -38,7 +38,9 @@ async fn main() -> Result<(), Error> {
         }
     };
     let log = log::capture(!bare);
-    tower_outcome::install_panic_hook();
+    if !bare {
+        tower_outcome::install_panic_hook();
+    }
 
     let (client_io, server_io) = tokio::io::duplex(64 * 1024);
     let server = tokio::spawn(async move {
@@ -53,7 +55,7 @@ async fn main() -> Result<(), Error> {
     let client = Client.serve(client_io).await?;
 
     if bare {
-        println!("A notes server without tower-outcome\n");
+        println!("The same server without the layers\n");
     } else {
         println!("A notes server with tower-outcome. Left out of the log lines: the client, the");
         println!("session, and the text that is shown above them.\n");

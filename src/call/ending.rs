@@ -65,7 +65,7 @@ impl Call {
             call_id: self.0.id,
             kind: self.0.kind,
             method: self.0.method.clone(),
-            tool: self.tool().map(Into::into),
+            tool: self.raw_tool().map(Into::into),
             request_id: self.0.request_id.clone(),
             origin,
             outcome: Outcome::Completed,

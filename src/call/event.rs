@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use super::{Call, CallId, CallIdText, Origin, Record, RequestId};
+use super::{Call, CallId, CallIdText, Origin, Record, RequestId, Sinks};
 use crate::{
     outcome::Level,
-    redact::{self, Redact},
+    redact,
     target::{self, TARGET},
     text,
 };
@@ -41,14 +41,15 @@ impl<'a> Fields<'a> {
         tool: Option<&'a str>,
         request_id: Option<&'a RequestId>,
         origin: &'a Origin,
-        redactor: &dyn Redact,
+        sinks: &Sinks,
     ) -> Self {
-        let fact = |text| name(redactor, text, FACT_CHARS);
+        let fact = |text| name(sinks, text, FACT_CHARS);
         let client = origin.client.as_deref();
         Self {
             call_id: call_id.text(),
-            tool: tool.filter(|_| is_tool).map(|tool| name(redactor, tool, text::NAME_CHARS)),
-            method: (!is_tool && !method.is_empty()).then(|| fact(method)),
+            tool: tool.filter(|_| is_tool).map(|tool| name(sinks, tool, text::NAME_CHARS)),
+            // A tool event without a name says at least what the message was.
+            method: ((!is_tool || tool.is_none()) && !method.is_empty()).then(|| fact(method)),
             request_id: request_id.map(|id| match id {
                 RequestId::Number(number) => Cow::Owned(number.to_string()),
                 RequestId::String(id) => fact(id),
@@ -87,13 +88,13 @@ impl<const N: usize> Hex<N> {
 }
 
 /// A name that a peer may have chosen, made fit to print.
-fn name<'a>(redactor: &dyn Redact, name: &'a str, max: usize) -> Cow<'a, str> {
-    // A name as names are: nothing in it could be a secret that shows.
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./ ".contains(&byte);
-    if name.len() <= max && name.bytes().all(is_plain) {
+pub(super) fn name<'a>(sinks: &Sinks, name: &'a str, max: usize) -> Cow<'a, str> {
+    // One word of letters: nothing that the default redactor would know as a secret.
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
+    if name.len() <= max && sinks.have_default_redactor() && name.bytes().all(is_plain) {
         return Cow::Borrowed(name);
     }
-    let redacted = redact::shielded(redactor, &text::cut(name, 8 * max));
+    let redacted = redact::shielded(sinks, &text::cut(name, 8 * max));
     Cow::Owned(text::clean(&redacted, max).into_owned())
 }
 
@@ -112,7 +113,7 @@ macro_rules! at_level {
 }
 
 /// The event about a call's start, at DEBUG.
-pub(crate) fn started(call: &Call, redactor: &dyn Redact) {
+pub(crate) fn started(call: &Call, sinks: &Sinks) {
     if !target::is_listened_to(Level::Debug) {
         return;
     }
@@ -125,7 +126,7 @@ pub(crate) fn started(call: &Call, redactor: &dyn Redact) {
         call.tool(),
         call.request_id(),
         &origin,
-        redactor,
+        sinks,
     );
     let name = if kind.is_tool() { "tool_call_started" } else { "request_started" };
     tracing::event!(
@@ -149,16 +150,16 @@ pub(crate) fn started(call: &Call, redactor: &dyn Redact) {
 }
 
 /// The terminal event of a call, the texts of whose failure are redacted already.
-pub(crate) fn finished(record: &Record, redactor: &dyn Redact) {
-    write(record, record.event(), None, redactor);
+pub(crate) fn finished(record: &Record, sinks: &Sinks) {
+    write(record, record.event(), None, sinks);
 }
 
 /// The same of a failure that no terminal event tells of: `tool_failed`.
-pub(crate) fn lost(record: &Record, redactor: &dyn Redact) {
-    write(record, "tool_failed", Some(record.call_id), redactor);
+pub(crate) fn lost(record: &Record, sinks: &Sinks) {
+    write(record, "tool_failed", Some(record.call_id), sinks);
 }
 
-fn write(record: &Record, event: &'static str, reference: Option<CallId>, redactor: &dyn Redact) {
+fn write(record: &Record, event: &'static str, reference: Option<CallId>, sinks: &Sinks) {
     let f = Fields::new(
         record.call_id,
         record.kind.is_tool(),
@@ -166,7 +167,7 @@ fn write(record: &Record, event: &'static str, reference: Option<CallId>, redact
         record.tool.as_deref(),
         record.request_id.as_ref(),
         &record.origin,
-        redactor,
+        sinks,
     );
     let failure = record.failure.as_deref();
     let cause = failure.and_then(|failure| failure.cause.as_ref());
@@ -176,13 +177,13 @@ fn write(record: &Record, event: &'static str, reference: Option<CallId>, redact
     let reference = match (reference, failure.and_then(|failure| failure.reference.as_deref())) {
         (Some(reference), _) => Some(Cow::Owned(reference.to_string())),
         (None, Some(reference)) if reference != f.call_id.as_str() => {
-            Some(name(redactor, reference, FACT_CHARS))
+            Some(name(sinks, reference, FACT_CHARS))
         }
         _ => None,
     };
     let error_type = cause.map(|cause| text::clean(&cause.error_type, text::ERROR_CHARS));
     let chain = cause.map(|cause| text::escape(&cause.chain));
-    let task_id = record.task_id.as_deref().map(|id| name(redactor, id, FACT_CHARS));
+    let task_id = record.task_id.as_deref().map(|id| name(sinks, id, FACT_CHARS));
     let notes = notes(record);
     // Milliseconds with three decimals.
     #[allow(clippy::cast_precision_loss, reason = "exact up to 285 years")]

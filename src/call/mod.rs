@@ -68,7 +68,7 @@ struct Inner {
     started: Instant,
     kind: Kind,
     method: Cow<'static, str>,
-    /// Cut at [`text::NAME_CHARS`].
+    /// Cut at [`text::RAW_NAME_CHARS`].
     tool: Option<name::Name>,
     request_id: Option<RequestId>,
     seats: AtomicU32,
@@ -121,7 +121,7 @@ impl Call {
             started: Instant::now(),
             kind,
             method,
-            tool: tool.map(|tool| name::Name::new(&text::cut(tool, text::NAME_CHARS))),
+            tool: tool.map(|tool| name::Name::new(text::prefix(tool, text::RAW_NAME_CHARS))),
             request_id,
             seats: AtomicU32::new(0),
             state: Mutex::default(),
@@ -174,7 +174,18 @@ impl Call {
     /// The tool's name, cut at 128 characters; on tool calls.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
+        self.raw_tool().map(|tool| text::prefix(tool, text::NAME_CHARS))
+    }
+
+    /// As much of the tool's name as is kept.
+    fn raw_tool(&self) -> Option<&str> {
         self.0.tool.as_ref().map(name::Name::as_str)
+    }
+
+    /// The tool's name, made fit to print.
+    pub(crate) fn printable_tool(&self) -> Option<String> {
+        let sinks = self.state().sinks.clone();
+        self.raw_tool().map(|tool| event::name(&sinks, tool, text::NAME_CHARS).into_owned())
     }
 
     /// Notes a fact of the tool's own for the call's log line, such as how many rows it read. They
@@ -204,8 +215,8 @@ impl Call {
         self.0.kind == kind
             && self.0.method == method
             && self.0.request_id.as_ref() == id
-            && match (self.tool(), tool) {
-                (Some(known), Some(tool)) => known == text::cut(tool, text::NAME_CHARS),
+            && match (self.raw_tool(), tool) {
+                (Some(known), Some(tool)) => known == text::prefix(tool, text::RAW_NAME_CHARS),
                 (None, None) => true,
                 _ => false,
             }
@@ -243,20 +254,23 @@ impl Call {
     /// Decides that nobody waits for the answer any more, whatever the tool made of that: a tool
     /// that fails because it was cancelled was cancelled. Its cause is logged beside the end.
     pub(crate) fn leave(&self, verdict: Verdict) {
-        let mut state = self.state();
-        if state.closed {
-            return;
-        }
-        let at = match state.verdict.take() {
-            Some((earlier, at)) => {
-                if earlier.has_cause() {
-                    state.deposit = Some(Box::new(earlier));
-                }
-                at
+        let displaced = {
+            let mut state = self.state();
+            if state.closed {
+                return;
             }
-            None => Instant::now(),
+            let (earlier, at) = match state.verdict.take() {
+                Some((earlier, at)) => (Some(earlier), at),
+                None => (None, Instant::now()),
+            };
+            state.verdict = Some((verdict, at));
+            // That a deadline passed meanwhile tells nothing.
+            let earlier = earlier.filter(|earlier| earlier.has_cause() && !earlier.is_deadline());
+            earlier.and_then(|earlier| state.deposit.replace(Box::new(earlier)))
         };
-        state.verdict = Some((verdict, at));
+        if let Some(displaced) = displaced {
+            self.report(*displaced);
+        }
     }
 
     /// Logs at once, as `tool_failed`, a failure that no terminal event tells of.

@@ -190,7 +190,7 @@ pub struct Record {
     pub kind: Kind,
     /// The JSON-RPC method.
     pub method: Cow<'static, str>,
-    /// The tool's name as the client wrote it, cut at 128 characters; on tool calls.
+    /// The tool's name as the client wrote it, cut at 1024 characters; on tool calls.
     pub tool: Option<Box<str>>,
     /// The JSON-RPC id.
     pub request_id: Option<RequestId>,

@@ -18,6 +18,8 @@ pub(crate) trait Sink: Send + Sync {
     fn writes(&self) -> bool;
     /// What takes secrets out of texts.
     fn redactor(&self) -> &dyn Redact;
+    /// Whether that is the author's own, which may hide anything.
+    fn has_own_redactor(&self) -> bool;
     /// Tells its hooks.
     fn tell(&self, record: &Record);
 }
@@ -68,6 +70,11 @@ impl Sinks {
                 event::lost(&record, self);
             }
         });
+    }
+
+    /// Whether only what looks like a secret is to be hidden.
+    pub(super) fn have_default_redactor(&self) -> bool {
+        !self.iter().any(|sink| sink.has_own_redactor())
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -144,6 +144,12 @@ impl Verdict {
         self.failure.as_ref().is_some_and(|failure| failure.cause.is_some())
     }
 
+    /// Whether it is only that a layer of ours did not want to wait any longer.
+    pub(super) fn is_deadline(&self) -> bool {
+        let cause = self.failure.as_ref().and_then(|failure| failure.cause.as_ref());
+        cause.is_some_and(Cause::is_deadline)
+    }
+
     /// Takes over what `later`, the same failure seen further out, knows more about it.
     pub(super) fn complete_with(&mut self, later: Self) {
         let later_is_told = later.is_told;

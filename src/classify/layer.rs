@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tower_layer::Layer;
 
-use crate::{classify::Classify, policy::Policy};
+use crate::{classify::Classify, policy::Policy, target};
 
 /// Says which rules apply to the answers that pass.
 ///
@@ -30,6 +30,7 @@ impl ClassifyLayer {
     /// Levels, and what becomes of failures that declare nothing.
     #[must_use]
     pub fn policy(self, policy: impl Into<Arc<Policy>>) -> Self {
+        target::need_calls();
         Self { policy: Some(policy.into()) }
     }
 }

@@ -46,7 +46,7 @@ where
     }
 
     fn call(&mut self, mut request: R) -> Self::Future {
-        let is_needed = self.policy.is_some() || target::is_anyone_listening();
+        let is_needed = self.policy.is_some() || target::are_calls_needed();
         let call = binding::call_of(&mut request, is_needed);
         if let (Some(call), Some(policy)) = (&call, &self.policy) {
             call.set_policy(policy);

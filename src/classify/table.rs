@@ -150,7 +150,7 @@ fn is_unknown_tool_text(text: &str, tool: &str) -> bool {
     // The call keeps the start of a name.
     let named = |rest: &str| {
         let name = rest.trim().trim_matches(['\'', '"', '`']);
-        text::cut(name, text::NAME_CHARS) == tool
+        text::prefix(name, text::NAME_CHARS) == tool
     };
     strip_word(text, "unknown tool:").is_some_and(named)
         || strip_word(text, "unknown tool ").is_some_and(named)

@@ -168,12 +168,10 @@ fn conclude<Reply: McpReply>(
     kind: Kind,
     seat: &mut Option<Seat>,
 ) -> Reply {
-    let seat = seat.take();
-    // Nobody has needed a call so far; a failure has to have a name to refer to.
-    let call = match &seat {
-        Some(seat) => seat.call(),
-        None => &Call::begin(kind, "".into(), None, None),
-    };
+    // Nobody has needed a call so far; a failure has to have a name to refer to, and a line should
+    // somebody listen by now.
+    let seat = seat.take().unwrap_or_else(|| Call::begin(kind, "".into(), None, None).sit());
+    let call = seat.call();
     match ended {
         Ok(reply) => {
             if let Some(cause) = stray {
@@ -191,12 +189,15 @@ fn conclude<Reply: McpReply>(
             Reply::failure(kind, rendering)
         }
         Err(Ended::Fault(mut fault)) => {
-            if let Some(cause) = stray {
-                fault.also(&cause);
+            // Of a call that nobody waits for any more, a deadline tells nothing.
+            let is_noise = fault.is_deadline() && call.is_closed();
+            match stray {
+                Some(cause) if is_noise => report_stray_panic(call, cause),
+                Some(cause) => fault.also(&cause),
+                None => {}
             }
             let rendering = Rendering::fault(kind, fault.heals(), call.id());
-            // Of a call that nobody waits for any more, a deadline tells nothing.
-            if !(fault.is_deadline() && call.is_closed()) {
+            if !is_noise {
                 call.decide(fault.into_verdict(call).told(rendering.text.clone()));
             }
             Reply::failure(kind, rendering)

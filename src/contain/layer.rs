@@ -40,7 +40,8 @@ impl ContainLayer {
         Self::default()
     }
 
-    /// Levels, and whether errors that declare nothing are masked.
+    /// Levels, and whether errors that declare nothing are masked. For use without a
+    /// [`ClassifyLayer`](crate::ClassifyLayer), which takes the same policy.
     #[must_use]
     pub fn policy(mut self, policy: impl Into<Arc<Policy>>) -> Self {
         self.settings.policy = Some(policy.into());

@@ -23,9 +23,6 @@ use crate::{
     policy::Heals,
 };
 
-/// The error type that is logged of a deadline.
-const DEADLINE: &str = "deadline";
-
 /// An error of a layer further in, as it came.
 #[derive(Debug)]
 pub(crate) struct UnknownError {
@@ -57,7 +54,7 @@ impl Fault {
     }
 
     fn deadline(after: std::time::Duration) -> Self {
-        let cause = Cause::new(DEADLINE, format!("no answer within {after:?}"));
+        let cause = Cause::new(Cause::DEADLINE, format!("no answer within {after:?}"));
         Self { code: Code::TIMEOUT, heals: Some(Heals::Timeout), cause }
     }
 
@@ -81,7 +78,7 @@ impl Fault {
 
     /// Whether it is only that this layer did not want to wait any longer.
     pub(crate) fn is_deadline(&self) -> bool {
-        self.cause.error_type == DEADLINE
+        self.cause.is_deadline()
     }
 
     pub(crate) fn heals(&self) -> Option<Heals> {

@@ -65,7 +65,7 @@ where
     fn call(&mut self, mut request: R) -> Self::Future {
         target::cannot_contain();
         let policy = &self.settings.policy;
-        let is_needed = policy.is_some() || target::is_anyone_listening();
+        let is_needed = policy.is_some() || target::are_calls_needed();
         let call = binding::call_of(&mut request, is_needed);
         if let (Some(call), Some(policy)) = (&call, policy) {
             call.set_policy(policy);

@@ -104,6 +104,7 @@ where
             if Pin::new(hold).poll(cx).is_ready()
                 && let Some(seat) = this.seat.take()
             {
+                this.gone.set(None);
                 seat.call().close(|| Verdict::abandoned(None));
             }
         }

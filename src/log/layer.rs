@@ -5,6 +5,7 @@ use tower_layer::Layer;
 use crate::{
     log::{Log, Logging, OnOutcome},
     redact::Redact,
+    target,
 };
 
 /// Logs how each request ended, once.
@@ -31,6 +32,7 @@ impl LogLayer {
     /// Also tells `hook` of each finished call: see [`OnOutcome`]. Hooks add up.
     #[must_use]
     pub fn hook(mut self, hook: impl OnOutcome + 'static) -> Self {
+        target::need_calls();
         Arc::make_mut(&mut self.logging).hooks.push(Arc::new(hook));
         self
     }
@@ -40,7 +42,9 @@ impl LogLayer {
     /// [`redact_fn`](crate::redact_fn).
     #[must_use]
     pub fn redactor(mut self, redactor: impl Redact + 'static) -> Self {
-        Arc::make_mut(&mut self.logging).redactor = Arc::new(redactor);
+        let logging = Arc::make_mut(&mut self.logging);
+        logging.redactor = Arc::new(redactor);
+        logging.has_own_redactor = true;
         self
     }
 

@@ -63,11 +63,18 @@ pub(crate) struct Logging {
     span: bool,
     hooks: Vec<Arc<dyn OnOutcome>>,
     redactor: Arc<dyn Redact>,
+    has_own_redactor: bool,
 }
 
 impl Default for Logging {
     fn default() -> Self {
-        Self { events: true, span: false, hooks: Vec::new(), redactor: Arc::new(Redactor::new()) }
+        Self {
+            events: true,
+            span: false,
+            hooks: Vec::new(),
+            redactor: Arc::new(Redactor::new()),
+            has_own_redactor: false,
+        }
     }
 }
 
@@ -89,6 +96,10 @@ impl Sink for Logging {
 
     fn redactor(&self) -> &dyn Redact {
         &*self.redactor
+    }
+
+    fn has_own_redactor(&self) -> bool {
+        self.has_own_redactor
     }
 
     fn tell(&self, record: &Record) {

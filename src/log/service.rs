@@ -44,11 +44,14 @@ where
 
     fn call(&mut self, mut request: R) -> Self::Future {
         let is_heard = self.logging.is_heard();
-        // Where nobody listens there is nothing to write down.
-        let call = binding::call_of(&mut request, is_heard).filter(|_| is_heard);
-        let mut span = None;
+        // Where nobody listens there is nothing to write down, except that this layer is silent.
+        let call = binding::call_of(&mut request, is_heard || !self.logging.events);
         if let Some(call) = &call {
             call.add_sink(Arc::clone(&self.logging) as Arc<dyn Sink>);
+        }
+        let call = call.filter(|_| is_heard);
+        let mut span = None;
+        if let Some(call) = &call {
             call.add_origin(request.origin());
             if self.logging.events && call.kind() != Kind::Notification && call.starts() {
                 call.tell_start();

@@ -2,7 +2,7 @@
 
 use tracing::Span;
 
-use crate::{call::Call, target, text, unwind};
+use crate::{call::Call, target, unwind};
 
 /// A span whose subscriber may panic whenever it is told of it.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ impl ToolSpan {
             tracing::info_span!(
                 target: target::TARGET,
                 "tool_call",
-                tool = &*text::escape(call.tool().unwrap_or_default()),
+                tool = call.printable_tool(),
                 call_id = %call.id(),
             )
         });

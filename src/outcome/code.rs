@@ -63,7 +63,8 @@ impl Code {
         PARTIAL_FAILURE = "partial_failure";
         /// Nobody knows what took effect.
         OUTCOME_UNKNOWN = "outcome_unknown";
-        /// The server broke its own contract. Not produced by this version.
+        /// The server broke its own contract: so far, a layer that answers with the result of
+        /// another method.
         CONTRACT_VIOLATION = "contract_violation";
     }
 

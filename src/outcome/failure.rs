@@ -51,13 +51,21 @@ pub struct Cause {
     pub error_type: Cow<'static, str>,
     /// The error and its sources; in a [`Record`](crate::Record) redacted and cut at 4 KiB.
     pub chain: String,
-    /// `file:line` of a panic, where the panic hook is installed.
+    /// `file:line` of a panic, where the panic hook is installed: as the compiler was given it, so
+    /// with the build machine's path for a dependency's code.
     pub location: Option<String>,
     /// The backtrace of a panic, where the panic hook is installed and backtraces are enabled.
     pub backtrace: Option<String>,
 }
 
 impl Cause {
+    /// The error type of a deadline that has passed.
+    pub(crate) const DEADLINE: &'static str = "deadline";
+
+    pub(crate) fn is_deadline(&self) -> bool {
+        self.error_type == Self::DEADLINE
+    }
+
     /// A cause of this type that reads like this.
     #[must_use]
     pub fn new(error_type: impl Into<Cow<'static, str>>, chain: impl Into<String>) -> Self {

@@ -10,6 +10,8 @@ use crate::unwind;
 /// How many times the bound of a text is redacted before the text is cut: a secret that stands
 /// across the cut must be seen whole.
 const MARGIN: usize = 8;
+/// Bytes at the end of a secret in which the name of another one is looked for.
+const TAIL: usize = 256;
 
 /// Takes secrets out of texts. Give your own to the log layer where [`Redactor`] does not know
 /// what is secret at your place.
@@ -121,10 +123,12 @@ impl Redact for Redactor {
             if copied == text.len() {
                 break;
             }
-            // Always forward, whatever was found; and into what is quoted, for the stray quote.
+            // Always forward, whatever was found; and into what is quoted, for the stray quote, or
+            // the tail of what is not.
             let is_quoted =
                 text.get(..secret.start).is_some_and(|it| it.ends_with(['"', '\'', '`']));
-            let next = if is_quoted { secret.start } else { secret.end };
+            let tail = secret.end.saturating_sub(TAIL);
+            let next = if is_quoted { secret.start } else { secret.start.max(tail) };
             at = next.max(at.saturating_add(1));
         }
         if copied == 0 {

@@ -194,7 +194,14 @@ fn a_cut_splits_no_word() {
 
 #[test]
 fn a_stray_quote_does_not_swallow_the_name_of_the_next_secret() {
-    for text in ["authorization: '\nclient_secret: 'hunter2'", "token=\" password=\"hunter2\""] {
+    for text in [
+        "authorization: '\nclient_secret: 'hunter2'",
+        "token=\" password=\"hunter2\"",
+        "password=[a, token=\"b ] hunter2\" d",
+        "password=xtoken=\"abc hunter2\" g",
+        "password=[a authorization: digest u=1] nonce=hunter2, r=hunter2",
+        "apikey=k|token=\"a hunter2 c\"",
+    ] {
         assert!(!redact(text).contains("hunter2"), "{}", redact(text));
     }
 }

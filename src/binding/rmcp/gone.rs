@@ -27,6 +27,7 @@ const NOTIFICATION_DELAY: Duration = Duration::from_millis(250);
 /// How long rmcp still delivers answers after the token of a request has fired because the session
 /// was told to end: 2 s (`service.rs`), and some slack.
 const DRAIN: Duration = Duration::from_millis(2500);
+
 pin_project! {
     /// Watches whether the client of a request still waits.
     ///

@@ -17,8 +17,10 @@ use tower_service::Service;
 use super::{HandlerService, RmcpReply, RmcpRequest, connection::Connection};
 use crate::{
     binding::{McpReply as _, McpRequest as _, call_of},
-    call::{CallId, Kind},
+    call::{Call, CallId, Kind, Seat, Verdict, report_without_call},
+    outcome::{Actor, Code},
     tool_error::Rendering,
+    unwind,
 };
 
 /// Puts layers round a handler.
@@ -132,7 +134,19 @@ where
     /// Sends a message through the layers.
     pub(super) fn run(&self, request: RmcpRequest) -> Run<S> {
         super::check_version();
-        Run { state: State::Waiting { service: self.service.clone(), request: Some(request) } }
+        // A user's service may panic when it is cloned.
+        match unwind::catch(|| self.service.clone()) {
+            Ok(service) => {
+                let (service, request) = (Some(service), Some(request));
+                Run { state: State::Waiting { service, request } }
+            }
+            Err(cause) => {
+                let (reference, kind) = (CallId::next(), request.kind());
+                let fault = Verdict::fault(Code::PANIC, Actor::Operator, Some(cause));
+                report_without_call(reference, kind, "", fault);
+                Run { state: State::Unserved { reply: Some(unanswered(kind, reference)) } }
+            }
+        }
     }
 }
 
@@ -147,7 +161,8 @@ pin_project! {
 pin_project! {
     #[project = StateProjection]
     enum State<S: Service<RmcpRequest>> {
-        Waiting { service: S, request: Option<RmcpRequest> },
+        Unserved { reply: Option<RmcpReply> },
+        Waiting { service: Option<S>, request: Option<RmcpRequest> },
         Running { #[pin] future: S::Future },
     }
 }
@@ -163,15 +178,24 @@ where
         let mut state = self.project().state;
         loop {
             let future = match state.as_mut().project() {
-                StateProjection::Waiting { service, request } => {
+                StateProjection::Unserved { reply } => {
+                    return reply.take().map_or(Poll::Pending, Poll::Ready);
+                }
+                StateProjection::Waiting { service: waiting, request } => {
+                    let Some(service) = waiting else {
+                        return Poll::Pending;
+                    };
                     // The clone that is called is the one that was ready.
                     if ready!(service.poll_ready(cx)).is_err() {
                         return Poll::Ready(unanswered(Kind::Request, CallId::next()));
                     }
-                    match request.take() {
-                        Some(request) => service.call(request),
-                        None => return Poll::Pending,
-                    }
+                    let Some(request) = request.take() else {
+                        return Poll::Pending;
+                    };
+                    let future = service.call(request);
+                    // Or when it is dropped.
+                    unwind::drop_shielded(waiting.take());
+                    future
                 }
                 StateProjection::Running { future } => {
                     // A `Contained` error has no values; `Err` is for the compiler.
@@ -223,9 +247,9 @@ where
     fn call(&mut self, mut request: RmcpRequest) -> Self::Future {
         let kind = request.kind();
         // The reference that the client gets is the one that a layer logs under.
-        let reference = call_of(&mut request, true).map_or_else(CallId::next, |call| call.id());
+        let seat = call_of(&mut request, true).map(Call::sit);
         let inner = (!self.is_unready).then(|| self.inner.call(request));
-        AnswerErrorsFuture { inner, kind, reference }
+        AnswerErrorsFuture { inner, kind, seat }
     }
 }
 
@@ -236,7 +260,8 @@ pin_project! {
         #[pin]
         inner: Option<F>,
         kind: Kind,
-        reference: CallId,
+        // What a tool has left behind is logged when it is given up.
+        seat: Option<Seat>,
     }
 }
 
@@ -253,6 +278,8 @@ where
             Some(inner) => ready!(inner.poll(cx)).ok(),
             None => None,
         };
-        Poll::Ready(Ok(answer.unwrap_or_else(|| unanswered(*this.kind, *this.reference))))
+        let seat = this.seat.take();
+        let reference = seat.as_ref().map_or_else(CallId::next, |seat| seat.call().id());
+        Poll::Ready(Ok(answer.unwrap_or_else(|| unanswered(*this.kind, reference))))
     }
 }

@@ -19,6 +19,8 @@
 //! a session's factory for each session, and in stateless mode for each request: layers with
 //! state, such as limits, have to share it (`GlobalConcurrencyLimitLayer`).
 //!
+//! Two files say how: `forward` is rmcp calling the layers, `handler` the layers calling the handler.
+//!
 //! # What does not pass the layers
 //!
 //! rmcp answers some messages before any handler: `ping` before `initialize`; `tasks/get`,
@@ -60,7 +62,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub use self::{
     gone::ClientGone,
     handler::{HandlerFuture, HandlerService, Unanswered},
-    layered::{AnswerErrors, Contained, Layered, ServerHandlerExt},
+    layered::{AnswerErrors, AnswerErrorsFuture, Contained, Layered, ServerHandlerExt},
     reply::RmcpReply,
     request::RmcpRequest,
 };

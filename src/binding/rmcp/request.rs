@@ -231,7 +231,11 @@ impl RmcpRequest {
 
     fn client(&self) -> Option<Arc<dyn Client>> {
         if let Some(info) = self.own_meta().and_then(|meta| meta.0.get(META_CLIENT_INFO)) {
-            let text = |key| info.get(key)?.as_str().map(|text| crate::text::cut(text, 128).into());
+            let text = |key| {
+                info.get(key)?
+                    .as_str()
+                    .map(|text| crate::text::cut(text, crate::text::RAW_NAME_CHARS).into())
+            };
             return Some(Arc::new(InlineClient { name: text("name"), version: text("version") }));
         }
         if let Some(ClientRequest::InitializeRequest(request)) = self.request() {
@@ -278,7 +282,9 @@ impl McpRequest for RmcpRequest {
             }
             Message::Request(request, _) | Message::Listen(request, _) => match &**request {
                 ClientRequest::CustomRequest(request) => {
-                    crate::text::cut(&request.method, crate::text::NAME_CHARS).into_owned().into()
+                    crate::text::cut(&request.method, crate::text::RAW_NAME_CHARS)
+                        .into_owned()
+                        .into()
                 }
                 request => request.method().to_owned().into(),
             },
