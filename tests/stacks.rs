@@ -585,3 +585,37 @@ async fn names_are_redacted_too() {
     let end = client.logs().wait_for_end(&id).await.unwrap();
     assert!(!end.field("tool").unwrap().contains("hunter2"), "{end:?}");
 }
+
+#[tokio::test]
+async fn a_record_stands_in_structured_content_where_the_output_schema_admits_it() {
+    struct Typed;
+    impl ServerHandler for Typed {
+        fn get_tool(&self, name: &str) -> Option<rmcp::model::Tool> {
+            let schema = match name {
+                "open" => json!({"type": "object", "properties": {"paths": {"type": "array"}}}),
+                "closed" => json!({"type": "object", "required": ["paths"]}),
+                _ => panic!("no tool {name}"),
+            };
+            let mut tool = rmcp::model::Tool::new(name.to_owned(), "", Arc::default());
+            tool.output_schema = Some(Arc::new(schema.as_object().unwrap().clone()));
+            Some(tool)
+        }
+
+        async fn call_tool(
+            &self,
+            _: CallToolRequestParams,
+            _: RequestContext<RoleServer>,
+        ) -> Result<CallToolResponse, ErrorData> {
+            ToolError::rejected("unknown_note", "No such note.").into_call_tool_result()
+        }
+    }
+    let client = connect(Typed.layered(OutcomeLayer::new())).await;
+    let open = client.call("open", json!({})).await;
+    assert_eq!(open.structured(), open.record(), "{open:?}");
+    assert_eq!(open.structured().unwrap()["code"], "unknown_note");
+    for name in ["closed", "panics"] {
+        let answer = client.call(name, json!({})).await;
+        assert_eq!(answer.structured(), None, "{answer:?}");
+        assert_eq!(answer.record().unwrap()["code"], "unknown_note");
+    }
+}

@@ -27,7 +27,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub(crate) use self::{ending::report_without_call, seat::Seat, sink::Sink};
+pub(crate) use self::{ending::report_without_call, name::Name, seat::Seat, sink::Sink};
 pub use self::{
     id::CallId,
     record::{Client, Kind, Origin, Record, RequestId, Session, TraceContext},
@@ -69,7 +69,7 @@ struct Inner {
     kind: Kind,
     method: Cow<'static, str>,
     /// Cut at [`text::RAW_NAME_CHARS`].
-    tool: Option<name::Name>,
+    tool: Option<Name>,
     request_id: Option<RequestId>,
     seats: AtomicU32,
     state: Mutex<State>,
@@ -121,7 +121,7 @@ impl Call {
             started: Instant::now(),
             kind,
             method,
-            tool: tool.map(|tool| name::Name::new(text::prefix(tool, text::RAW_NAME_CHARS))),
+            tool: tool.map(|tool| Name::new(text::prefix(tool, text::RAW_NAME_CHARS))),
             request_id,
             seats: AtomicU32::new(0),
             state: Mutex::default(),
@@ -179,7 +179,7 @@ impl Call {
 
     /// As much of the tool's name as is kept.
     fn raw_tool(&self) -> Option<&str> {
-        self.0.tool.as_ref().map(name::Name::as_str)
+        self.0.tool.as_ref().map(Name::as_str)
     }
 
     /// The tool's name, made fit to print.

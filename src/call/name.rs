@@ -7,13 +7,13 @@ const IN_PLACE: usize = 47;
 
 /// A short text.
 #[derive(Clone)]
-pub(super) enum Name {
+pub(crate) enum Name {
     InPlace(u8, [u8; IN_PLACE]),
     Boxed(Box<str>),
 }
 
 impl Name {
-    pub(super) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         let mut bytes = [0; IN_PLACE];
         match (u8::try_from(text.len()), bytes.get_mut(..text.len())) {
             (Ok(length), Some(place)) => {
@@ -24,7 +24,7 @@ impl Name {
         }
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         match self {
             // Copied from a `str` as a whole: it is one.
             Self::InPlace(length, bytes) => bytes

@@ -9,15 +9,20 @@ use std::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolResponse, ClientCapabilities, ClientNotification, ClientRequest, ErrorCode,
-        GetPromptResponse, ReadResourceResponse, ServerResult,
+        CallToolResponse, CallToolResult, ClientCapabilities, ClientNotification, ClientRequest,
+        ErrorCode, GetPromptResponse, ReadResourceResponse, ServerResult,
     },
     service::{NotificationContext, RequestContext},
 };
 use tower_service::Service;
 
 use super::{RmcpReply, RmcpRequest, request::Message};
-use crate::{binding::McpRequest as _, call::Scoped};
+use crate::{
+    binding::McpRequest as _,
+    call::{Name, Scoped},
+    tool_error::{Declaration, admits},
+    unwind,
+};
 
 /// The innermost service: calls the wrapped handler.
 #[derive(Debug)]
@@ -114,12 +119,36 @@ async fn call_tool<H: ServerHandler>(handler: Arc<H>, request: RmcpRequest) -> R
     else {
         return RmcpReply::handled();
     };
+    let name = Name::new(&params.name);
     match handler.call_tool(params, context).await {
-        Ok(response) => match refusal.of_tool(&response) {
-            None => RmcpReply::in_place(place, response),
+        Ok(mut response) => match refusal.of_tool(&response) {
+            None => {
+                if let CallToolResponse::Complete(result) = &mut response {
+                    add_structured_record(&*handler, &name, result);
+                }
+                RmcpReply::in_place(place, response)
+            }
             Some(refused) => RmcpReply::error(refused),
         },
         Err(error) => RmcpReply::error(error),
+    }
+}
+
+/// Puts a failure's record where a host may look for a tool's structured answer, if the tool's
+/// output schema admits it.
+#[inline]
+fn add_structured_record<H: ServerHandler>(handler: &H, name: &Name, result: &mut CallToolResult) {
+    if result.is_error != Some(true) || result.structured_content.is_some() {
+        return;
+    }
+    let Some(record) = result.meta.as_ref().and_then(|meta| meta.0.get(Declaration::KEY)) else {
+        return;
+    };
+    // It may panic, and the failure that was declared is to stand all the same.
+    let tool = unwind::catch(|| handler.get_tool(name.as_str())).ok().flatten();
+    let schema = tool.and_then(|tool| tool.output_schema);
+    if schema.is_some_and(|schema| admits(&schema, record)) {
+        result.structured_content = Some(record.clone());
     }
 }
 
