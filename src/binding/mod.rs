@@ -10,6 +10,8 @@
 mod http;
 #[cfg(feature = "rmcp")]
 pub mod rmcp;
+#[cfg(feature = "rmcp")]
+mod schema;
 
 use std::{
     borrow::Cow,

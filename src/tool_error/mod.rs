@@ -7,11 +7,9 @@ mod convert;
 mod declaration;
 mod effects;
 mod render;
-mod schema;
 
 use std::{borrow::Cow, error::Error, fmt};
 
-pub(crate) use self::schema::admits;
 pub use self::{
     closest::Candidate,
     convert::{Declare, ResultExt},

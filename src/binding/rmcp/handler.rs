@@ -18,9 +18,9 @@ use tower_service::Service;
 
 use super::{RmcpReply, RmcpRequest, request::Message};
 use crate::{
-    binding::McpRequest as _,
+    binding::{McpRequest as _, schema::admits},
     call::{Name, Scoped},
-    tool_error::{Declaration, admits},
+    tool_error::Declaration,
     unwind,
 };
 
