@@ -10,7 +10,7 @@ use rmcp::{
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 
-use super::{ClientGone, RmcpReply, connection::Connection};
+use super::{ClientGone, RmcpReply, client::InlineClient, connection::Connection};
 use crate::{
     binding::McpRequest,
     call::{Call, Client, Kind, Origin, RequestId, Session, TraceContext},
@@ -371,32 +371,5 @@ impl McpRequest for RmcpRequest {
 
     fn gone(&self) -> ClientGone {
         ClientGone::new(self)
-    }
-}
-
-impl Client for InitializeRequestParams {
-    fn name(&self) -> Option<&str> {
-        Some(&self.client_info.name)
-    }
-
-    fn version(&self) -> Option<&str> {
-        Some(&self.client_info.version)
-    }
-}
-
-/// A client that describes itself with each request, as from 2026-07-28 on.
-#[derive(Debug)]
-struct InlineClient {
-    name: Option<Box<str>>,
-    version: Option<Box<str>>,
-}
-
-impl Client for InlineClient {
-    fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    fn version(&self) -> Option<&str> {
-        self.version.as_deref()
     }
 }
