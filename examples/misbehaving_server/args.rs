@@ -12,7 +12,8 @@ misbehaving_server: an MCP server whose tools end in every way that a call can e
   --panic-hook                     log where a panic happened, with a backtrace
   --help                           print this on stderr
 
-Log lines are JSON on stderr; RUST_LOG sets their filter (default: info).
+Log lines are JSON on stderr; RUST_LOG sets their filter (default: info, so rmcp's own lines
+are among them). Without --panic-hook the standard hook prints panics there too, as text.
 ";
 
 #[derive(Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use crate::{
     binding::{Answer, ErrorView, ResultView},
     call::{Call, Kind, Verdict},
     outcome::{Actor, Cause, Code, Declared, Failure},
-    policy::Policy,
+    policy::{Heals, Policy},
     text,
     tool_error::Declaration,
 };
@@ -117,7 +117,7 @@ fn judge_unlisted_error(error: &ErrorView<'_>, policy: &Policy) -> Judgement {
         hidden.push_str(&json_start(data));
     }
     let cause = Cause::new(format!("jsonrpc_error {}", error.code), hidden);
-    let verdict = fault(Code::INTERNAL_ERROR, Actor::Operator, Some(cause), policy);
+    let verdict = fault(Code::INTERNAL_ERROR, None, cause, policy);
     Judgement { verdict, withhold: true }
 }
 
@@ -196,10 +196,11 @@ fn undeclared(error: Option<String>, policy: &Policy) -> Verdict {
     Verdict::undeclared(error).with_level(policy.level_of_undeclared(&Code::UNDECLARED_ERROR))
 }
 
-/// A fault that nobody declared, at the policy's level.
-pub(crate) fn fault(code: Code, actor: Actor, cause: Option<Cause>, policy: &Policy) -> Verdict {
+/// A fault that nobody declared, at the policy's level: for the operator, unless it heals itself.
+pub(crate) fn fault(code: Code, heals: Option<Heals>, cause: Cause, policy: &Policy) -> Verdict {
+    let actor = if heals.is_some() { Actor::Time } else { Actor::Operator };
     let level = policy.level_of(&code, None, actor.default_level());
-    Verdict::fault(code, actor, cause).with_level(level)
+    Verdict::fault(code, actor, Some(cause)).with_level(level)
 }
 
 fn json_start(value: &Value) -> String {

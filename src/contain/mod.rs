@@ -19,7 +19,7 @@ pub use self::{future::ContainFuture, layer::ContainLayer, service::Contain};
 use crate::{
     call::Call,
     cause::{self, Diagnosis},
-    outcome::{Actor, Cause, Code},
+    outcome::{Cause, Code},
     policy::Heals,
 };
 
@@ -87,8 +87,7 @@ impl Fault {
 
     /// The verdict that the fault is, at the level that the call's policy gives it.
     pub(crate) fn into_verdict(self, call: &Call) -> crate::call::Verdict {
-        let actor = if self.heals.is_some() { Actor::Time } else { Actor::Operator };
-        crate::classify::fault(self.code, actor, Some(self.cause), &call.policy())
+        crate::classify::fault(self.code, self.heals, self.cause, &call.policy())
     }
 
     /// Adds that dropping what was left of the call panicked as well.

@@ -136,13 +136,12 @@ fn verdict_of_error<E: 'static>(error: &E, call: &Call) -> Verdict {
     match boxed {
         Some(error) => {
             let diagnosis = cause::diagnose(error, None, &policy);
-            let actor = if diagnosis.heals.is_some() { Actor::Time } else { Actor::Operator };
-            classify::fault(diagnosis.code, actor, Some(diagnosis.cause), &policy)
+            classify::fault(diagnosis.code, diagnosis.heals, diagnosis.cause, &policy)
         }
         // A type of somebody's own: all that can be told without taking it is its name.
         None => {
             let cause = Cause::new(std::any::type_name::<E>(), "");
-            classify::fault(Code::INTERNAL_ERROR, Actor::Operator, Some(cause), &policy)
+            classify::fault(Code::INTERNAL_ERROR, None, cause, &policy)
         }
     }
 }
