@@ -20,7 +20,7 @@ const CHAIN_BYTES: usize = 2 * crate::text::CAUSE_BYTES;
 
 /// What was found out about an error.
 pub(crate) struct Diagnosis {
-    /// `panic`, `timeout`, `rate_limited` or `internal_error`.
+    /// `panic`, `timeout`, `rate_limited`, `upstream_error` or `internal_error`.
     pub(crate) code: Code,
     /// What it waits for, where it heals itself.
     pub(crate) heals: Option<Heals>,
@@ -76,6 +76,7 @@ pub(crate) fn diagnose(
         _ if is_panic => (Code::PANIC, None),
         Some(Heals::Timeout) => (Code::TIMEOUT, heals),
         Some(Heals::RateLimit(_)) => (Code::RATE_LIMITED, heals),
+        Some(Heals::Unavailable(_)) => (Code::UPSTREAM_ERROR, heals),
         None => (Code::INTERNAL_ERROR, None),
     };
     let error_type = if is_panic { "panic" } else { type_name.or(known_name).unwrap_or("error") };
@@ -87,6 +88,9 @@ fn merge(outer: Option<Heals>, inner: Option<Heals>) -> Option<Heals> {
     match (outer, inner) {
         (Some(Heals::RateLimit(None)), Some(Heals::RateLimit(delay))) => {
             Some(Heals::RateLimit(delay))
+        }
+        (Some(Heals::Unavailable(None)), Some(Heals::Unavailable(delay))) => {
+            Some(Heals::Unavailable(delay))
         }
         (Some(outer), _) => Some(outer),
         (None, inner) => inner,
@@ -256,6 +260,7 @@ mod tests {
             let code = match heals {
                 Some(Heals::Timeout) => "timeout",
                 Some(Heals::RateLimit(_)) => "rate_limited",
+                Some(Heals::Unavailable(_)) => "upstream_error",
                 None => "internal_error",
             };
             assert_eq!(diagnosis.code, code, "{error:?}");

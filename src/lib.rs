@@ -209,6 +209,8 @@ mod unwind;
 
 #[cfg(feature = "rmcp")]
 pub use crate::binding::rmcp::ServerHandlerExt;
+#[cfg(feature = "toml")]
+pub use crate::policy::PolicyError;
 pub use crate::{
     binding::{McpReply, McpRequest},
     call::{
@@ -221,7 +223,7 @@ pub use crate::{
     only_tools::{OnlyTools, OnlyToolsFuture, OnlyToolsLayer, only_tools},
     outcome::{Actor, Cause, Code, Declared, Failure, Level, Outcome, Reason, Retryable},
     outcome_layer::OutcomeLayer,
-    policy::{Heals, Policy, Undeclared},
+    policy::{Heals, Policy, Refusal, Undeclared},
     ready::Admission,
     redact::{Redact, Redactor, redact_fn},
     target::TARGET,

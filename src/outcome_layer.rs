@@ -52,6 +52,13 @@ impl OutcomeLayer {
         self
     }
 
+    /// See [`LogLayer::route`].
+    #[must_use]
+    pub fn route(mut self, route: impl Into<Arc<str>>) -> Self {
+        self.log = self.log.route(route);
+        self
+    }
+
     /// See [`LogLayer::events`].
     #[must_use]
     pub fn events(mut self, events: bool) -> Self {

@@ -53,6 +53,16 @@ impl<S> Queued<S> {
         }
     }
 
+    /// This service, as ready as it is; a clone takes its place.
+    #[cfg(feature = "http")]
+    pub(crate) fn take(&mut self) -> Self
+    where
+        S: Clone,
+    {
+        let clone = self.clone();
+        std::mem::replace(self, clone)
+    }
+
     pub(crate) fn call<R>(&mut self, request: R) -> Admission<S, R>
     where
         S: Service<R> + Clone,

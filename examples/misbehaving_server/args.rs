@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 pub(crate) const HELP: &str = "\
 misbehaving_server: an MCP server whose tools end in every way that a call can end
@@ -8,7 +8,9 @@ misbehaving_server: an MCP server whose tools end in every way that a call can e
   --http ADDR                      serve /mcp on this address (default: stdio); port 0 takes a free
                                    one, and the log line \"listening\" says which
   --mode stateful|stateless|json   how HTTP sessions and answers work (default: stateful)
-  --layers none|typed              without or with tower-outcome (default: typed)
+  --layers none|typed|http|both    where tower-outcome is: nowhere, round the handler (the default),
+                                   round the HTTP service, or round both
+  --deadline MS                    answer a tool call that takes longer, where the layers are
   --panic-hook                     log where a panic happened, with a backtrace
   --help                           print this on stderr
 
@@ -22,6 +24,7 @@ pub(crate) struct Args {
     pub(crate) http: Option<SocketAddr>,
     pub(crate) mode: Mode,
     pub(crate) layers: Layers,
+    pub(crate) deadline: Option<Duration>,
     pub(crate) panic_hook: bool,
     pub(crate) help: bool,
 }
@@ -40,11 +43,29 @@ pub(crate) enum Mode {
 pub(crate) enum Layers {
     None,
     Typed,
+    /// Round the HTTP service.
+    Http,
+    Both,
+}
+
+impl Layers {
+    pub(crate) fn round_handler(self) -> bool {
+        matches!(self, Self::Typed | Self::Both)
+    }
+
+    pub(crate) fn round_http(self) -> bool {
+        matches!(self, Self::Http | Self::Both)
+    }
 }
 
 const MODES: &[(&str, Mode)] =
     &[("stateful", Mode::Stateful), ("stateless", Mode::Stateless), ("json", Mode::Json)];
-const LAYERS: &[(&str, Layers)] = &[("none", Layers::None), ("typed", Layers::Typed)];
+const LAYERS: &[(&str, Layers)] = &[
+    ("none", Layers::None),
+    ("typed", Layers::Typed),
+    ("http", Layers::Http),
+    ("both", Layers::Both),
+];
 
 impl Args {
     /// Reads the arguments after the program's name. An error is a sentence that says which flag,
@@ -54,6 +75,7 @@ impl Args {
             http: None,
             mode: Mode::Stateful,
             layers: Layers::Typed,
+            deadline: None,
             panic_hook: false,
             help: false,
         };
@@ -65,17 +87,25 @@ impl Args {
                 "--http" => args.http = Some(address(value())?),
                 "--mode" => args.mode = one_of("--mode", MODES, value())?,
                 "--layers" => args.layers = one_of("--layers", LAYERS, value())?,
+                "--deadline" => args.deadline = Some(milliseconds(value())?),
                 "--panic-hook" => args.panic_hook = without_value(flag, inline)?,
                 "--help" | "-h" => args.help = without_value(flag, inline)?,
                 _ => {
                     return Err(format!(
                         "unknown argument '{flag}'; write one of --http, --mode, --layers, \
-                         --panic-hook, --help"
+                         --deadline, --panic-hook, --help"
                     ));
                 }
             }
         }
-        Ok(args)
+        match (args.http, args.layers) {
+            (None, Layers::Http | Layers::Both) => {
+                Err("--layers: there is no HTTP service without --http; write --http ADDR, or \
+                 --layers typed"
+                    .to_owned())
+            }
+            _ => Ok(args),
+        }
     }
 }
 
@@ -91,6 +121,13 @@ fn address(value: Option<String>) -> Result<SocketAddr, String> {
     const FIX: &str = "write IP:PORT, such as 127.0.0.1:8080, or 127.0.0.1:0 for any free port";
     let value = value.ok_or_else(|| format!("--http needs an address; {FIX}"))?;
     value.parse().map_err(|_| format!("--http: '{value}' is not an address; {FIX}"))
+}
+
+fn milliseconds(value: Option<String>) -> Result<Duration, String> {
+    const FIX: &str = "write whole milliseconds, such as 500";
+    let value = value.ok_or_else(|| format!("--deadline needs a value; {FIX}"))?;
+    let number = value.parse().map_err(|_| format!("--deadline: '{value}' is no number; {FIX}"))?;
+    Ok(Duration::from_millis(number))
 }
 
 fn one_of<T: Copy>(flag: &str, known: &[(&str, T)], value: Option<String>) -> Result<T, String> {

@@ -22,7 +22,7 @@ mod transport;
 
 use std::process::ExitCode;
 
-use args::{Args, Layers};
+use args::Args;
 use server::Misbehaving;
 use tracing_subscriber::EnvFilter;
 
@@ -65,13 +65,17 @@ fn start_log(args: &Args) {
 
 async fn serve(args: Args) -> Result<(), String> {
     let server = Misbehaving::new();
-    match (args.layers, args.http) {
-        (Layers::None, None) => transport::stdio(server).await,
-        (Layers::Typed, None) => transport::stdio(server::layered(server)).await,
-        (Layers::None, Some(address)) => transport::http(server, address, args.mode).await?,
-        (Layers::Typed, Some(address)) => {
-            transport::http(server::layered(server), address, args.mode).await?;
+    let layer = server::layer(args.deadline);
+    let Some(address) = args.http else {
+        match args.layers.round_handler() {
+            true => transport::stdio(server::layered(server, &layer)).await,
+            false => transport::stdio(server).await,
         }
+        return Ok(());
+    };
+    let http = args.layers.round_http().then(|| layer.clone());
+    match args.layers.round_handler() {
+        true => transport::http(server::layered(server, &layer), http, address, args.mode).await,
+        false => transport::http(server, http, address, args.mode).await,
     }
-    Ok(())
 }

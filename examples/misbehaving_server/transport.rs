@@ -9,6 +9,7 @@ use rmcp::{
         StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
     },
 };
+use tower_outcome::OutcomeLayer;
 
 use crate::args::Mode;
 
@@ -23,8 +24,13 @@ pub(crate) async fn stdio<S: ServerHandler>(server: S) {
     }
 }
 
-/// Serves `/mcp` until the process is interrupted.
-pub(crate) async fn http<S>(server: S, address: SocketAddr, mode: Mode) -> Result<(), String>
+/// Serves `/mcp`, inside of `layer` if there is one, until the process is interrupted.
+pub(crate) async fn http<S>(
+    server: S,
+    layer: Option<OutcomeLayer>,
+    address: SocketAddr,
+    mode: Mode,
+) -> Result<(), String>
 where
     S: ServerHandler + Clone,
 {
@@ -44,7 +50,11 @@ where
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
-    axum::serve(listener, axum::Router::new().route_service("/mcp", service))
+    let mut router = axum::Router::new().route_service("/mcp", service);
+    if let Some(layer) = layer {
+        router = router.layer(layer.route("/mcp"));
+    }
+    axum::serve(listener, router)
         .with_graceful_shutdown(async move {
             let _ = tokio::signal::ctrl_c().await;
             // Open streams would keep the server alive for as long as their clients like.

@@ -4,10 +4,10 @@
 //! the request and the answer of a tower service, and every layer of this crate works on it. Its
 //! innermost service runs the handler in the [scope](crate::Scoped::new) of the request's call.
 
-// Built for its tests alone until the HTTP layers use it: `cargo bench --bench scan` and `fuzz/`
-// take it by its path.
-#[cfg(test)]
-mod http;
+#[cfg(any(feature = "http", feature = "rmcp"))]
+mod client;
+#[cfg(feature = "http")]
+pub mod http;
 #[cfg(feature = "rmcp")]
 pub mod rmcp;
 #[cfg(feature = "rmcp")]

@@ -2,12 +2,12 @@
 
 use std::{
     borrow::Cow,
-    sync::Arc,
+    sync::{Arc, MutexGuard},
     time::{Duration, Instant},
 };
 
 use crate::{
-    call::{Call, CallId, Kind, Origin, Record, Verdict, record},
+    call::{Call, CallId, Kind, Origin, Record, State, Verdict, record},
     outcome::{Code, Outcome},
 };
 
@@ -15,7 +15,28 @@ impl Call {
     /// Closes the call and writes its terminal event. `otherwise` is the verdict where there is
     /// none. Whatever happens in there costs at most the event.
     pub(crate) fn close(&self, otherwise: impl FnOnce() -> Verdict) {
+        self.finish(self.state(), otherwise);
+    }
+
+    /// The same, unless the end may still come on another connection.
+    pub(super) fn close_unless_waited_for(&self, otherwise: impl FnOnce() -> Verdict) {
+        let state = self.state();
+        if state.waiting == 0 || state.verdict.is_some() {
+            self.finish(state, otherwise);
+        }
+    }
+
+    /// Gives up waiting.
+    #[cfg(feature = "http")]
+    pub(super) fn wait_no_more(&self) {
         let mut state = self.state();
+        state.waiting = state.waiting.saturating_sub(1);
+        if state.waiting == 0 && self.is_idle() {
+            self.finish(state, || Verdict::abandoned(None));
+        }
+    }
+
+    fn finish(&self, mut state: MutexGuard<'_, State>, otherwise: impl FnOnce() -> Verdict) {
         if std::mem::replace(&mut state.closed, true) {
             return;
         }
@@ -25,12 +46,13 @@ impl Call {
         // Those two stay, for what is reported after the terminal event.
         let sinks = state.sinks.clone();
         let origin = state.origin.clone();
+        let traffic = state.traffic;
         drop(state);
 
         // From here on others' code runs: subscribers, hooks, redactors.
         let (verdict, at) = decided.unwrap_or_else(|| (otherwise(), Instant::now()));
         let (verdict, lost) = settle(verdict, deposit);
-        let level = record::level_of(self.0.kind, verdict.failure.as_deref());
+        let level = record::level_of(self.0.kind, verdict.failure.as_deref(), !traffic.is_unread);
         if sinks.want(level) {
             let record = Record {
                 outcome: verdict.outcome,
@@ -39,6 +61,9 @@ impl Call {
                 task_id: verdict.task_id,
                 duration: at.saturating_duration_since(self.0.started),
                 notes,
+                request_bytes: traffic.request,
+                result_bytes: traffic.result,
+                result_scanned: !traffic.is_unread,
                 ..self.blank_record(origin.unwrap_or_default())
             };
             sinks.tell(record);

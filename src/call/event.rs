@@ -52,7 +52,7 @@ impl<'a> Fields<'a> {
             method: ((!is_tool || tool.is_none()) && !method.is_empty()).then(|| fact(method)),
             request_id: request_id.map(|id| match id {
                 RequestId::Number(number) => Cow::Owned(number.to_string()),
-                RequestId::String(id) => fact(id),
+                RequestId::String(id) | RequestId::Json(id) => fact(id),
             }),
             client_name: client.and_then(|client| client.name()).map(fact),
             client_version: client.and_then(|client| client.version()).map(fact),

@@ -27,6 +27,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+#[cfg(feature = "http")]
+pub(crate) use self::seat::Waiting;
 pub(crate) use self::{ending::report_without_call, name::Name, seat::Seat, sink::Sink};
 pub use self::{
     id::CallId,
@@ -87,6 +89,17 @@ struct State {
     policy: Option<Arc<Policy>>,
     sinks: Sinks,
     notes: Vec<(&'static str, String)>,
+    traffic: Traffic,
+    /// How many wait for an end that may come on another connection, without working on it.
+    waiting: u32,
+}
+
+/// What a binding saw of the bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Traffic {
+    request: Option<u64>,
+    result: Option<u64>,
+    is_unread: bool,
 }
 
 impl Call {
@@ -232,22 +245,24 @@ impl Call {
     /// an end that is none; who says later why, or what the client was told, adds to it. Once the
     /// call is closed, only a cause is still logged, as `tool_failed`.
     pub fn decide(&self, verdict: Verdict) {
-        let late = {
-            let mut state = self.state();
-            if state.closed {
-                Some(verdict).filter(Verdict::has_cause)
-            } else {
-                match &mut state.verdict {
-                    Some((earlier, _)) if !earlier.is_overruled_by(&verdict) => {
-                        earlier.complete_with(verdict);
-                    }
-                    decided => *decided = Some((verdict, Instant::now())),
-                }
-                None
+        let mut state = self.state();
+        if state.closed {
+            drop(state);
+            if verdict.has_cause() {
+                self.report(verdict);
             }
-        };
-        if let Some(verdict) = late {
-            self.report(verdict);
+            return;
+        }
+        match &mut state.verdict {
+            Some((earlier, _)) if !earlier.is_overruled_by(&verdict) => {
+                earlier.complete_with(verdict);
+            }
+            decided => *decided = Some((verdict, Instant::now())),
+        }
+        let is_waited_for = state.waiting > 0;
+        drop(state);
+        if is_waited_for && self.is_idle() {
+            self.close(|| Verdict::abandoned(None));
         }
     }
 
@@ -302,6 +317,22 @@ impl Call {
         }
     }
 
+    /// How many bytes the request's message had, for the log line.
+    pub fn set_request_bytes(&self, bytes: u64) {
+        self.state().traffic.request = Some(bytes);
+    }
+
+    /// How many bytes the answer's message had, for the log line.
+    pub fn set_result_bytes(&self, bytes: u64) {
+        self.state().traffic.result = Some(bytes);
+    }
+
+    /// Says that the answer could not be read, so that its end may be another than it seems:
+    /// `result_scanned=false`, and a success is logged at WARN.
+    pub fn set_result_unread(&self) {
+        self.state().traffic.is_unread = true;
+    }
+
     /// Adds to what is known about where the call came from; what is known already stays.
     pub fn add_origin(&self, mut origin: Origin) {
         let known = self.state().origin.take();
@@ -354,6 +385,18 @@ impl Call {
     pub(crate) fn sit(self) -> Seat {
         self.0.seats.fetch_add(1, Ordering::Relaxed);
         Seat::new(self)
+    }
+
+    /// Whether no layer works on it any more.
+    fn is_idle(&self) -> bool {
+        self.0.seats.load(Ordering::Acquire) == 0
+    }
+
+    /// Keeps the call open without working on it, until somebody decides how it ended.
+    #[cfg(feature = "http")]
+    pub(crate) fn wait(self) -> Waiting {
+        self.state().waiting += 1;
+        Waiting::new(self)
     }
 
     /// The JSON-RPC id.

@@ -40,13 +40,16 @@ pub enum RequestId {
     Number(i64),
     /// A string.
     String(Arc<str>),
+    /// Any other JSON, as it was written: `1.5`, or a number that 64 bits do not hold. The protocol
+    /// does not allow it; it is echoed all the same.
+    Json(Arc<str>),
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => number.fmt(f),
-            Self::String(text) => text.fmt(f),
+            Self::String(text) | Self::Json(text) => text.fmt(f),
         }
     }
 }
@@ -149,7 +152,8 @@ pub struct Origin {
     pub protocol_version: Option<Cow<'static, str>>,
     /// What carries the messages: `http`, or what the server's author said.
     pub transport: Option<Cow<'static, str>>,
-    /// The route that the request came in by. Not filled in by this version.
+    /// The route that the request came in by, as [`LogLayer::route`](crate::LogLayer::route) names
+    /// it.
     pub route: Option<Arc<str>>,
     /// The session or connection.
     pub session: Option<Session>,
@@ -206,12 +210,11 @@ pub struct Record {
     pub task_id: Option<Box<str>>,
     /// How long it took, up to the verdict.
     pub duration: Duration,
-    /// Bytes of the request, where a binding saw them. Not filled in by this version.
+    /// Bytes of the request's message, where a binding saw them.
     pub request_bytes: Option<u64>,
-    /// Bytes of the answer, where a binding saw them. Not filled in by this version.
+    /// Bytes of the answer's message, where a binding saw them.
     pub result_bytes: Option<u64>,
     /// `false` where the answer could not be read, so that a failure in it may have been missed.
-    /// Always `true` in this version.
     pub result_scanned: bool,
     /// What the tool itself noted with [`Call::note`](crate::Call::note).
     pub notes: Vec<(&'static str, String)>,
@@ -262,18 +265,16 @@ impl Record {
     /// The level of the event about it.
     #[must_use]
     pub fn level(&self) -> Level {
-        match level_of(self.kind, self.failure.as_deref()) {
-            // A success that nobody could check.
-            Level::Info if self.failure.is_none() && !self.result_scanned => Level::Warn,
-            level => level,
-        }
+        level_of(self.kind, self.failure.as_deref(), self.result_scanned)
     }
 }
 
 /// The level of the event about a call's end.
-pub(super) fn level_of(kind: Kind, failure: Option<&Failure>) -> Level {
+pub(super) fn level_of(kind: Kind, failure: Option<&Failure>, is_scanned: bool) -> Level {
     match (failure, kind) {
         (Some(failure), _) => failure.level,
+        // A success that nobody could check.
+        (None, Kind::ToolCall | Kind::MalformedToolCall) if !is_scanned => Level::Warn,
         (None, Kind::ToolCall | Kind::MalformedToolCall) => Level::Info,
         (None, Kind::Request | Kind::Notification) => Level::Debug,
     }

@@ -28,7 +28,7 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         if self.call.0.seats.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.call.close(|| {
+            self.call.close_unless_waited_for(|| {
                 if std::thread::panicking() {
                     Verdict::fault(Code::PANIC, Actor::Operator, None)
                 } else {
@@ -36,5 +36,31 @@ impl Drop for Seat {
                 }
             });
         }
+    }
+}
+
+/// Keeps a call open that nobody works on any more, as its end may come on another connection. It
+/// gives way to the verdict: whoever decides closes the call.
+#[cfg(feature = "http")]
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    call: Call,
+}
+
+#[cfg(feature = "http")]
+impl Waiting {
+    pub(super) fn new(call: Call) -> Self {
+        Self { call }
+    }
+
+    pub(crate) fn call(&self) -> &Call {
+        &self.call
+    }
+}
+
+#[cfg(feature = "http")]
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.call.wait_no_more();
     }
 }

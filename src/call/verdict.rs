@@ -68,6 +68,12 @@ impl Verdict {
         Self { failure: Some(Box::new(failure)), ..Self::plain(Outcome::ProtocolError) }
     }
 
+    /// A request that was turned away before anybody looked at what it says.
+    #[cfg(feature = "http")]
+    pub(crate) fn refused(failure: Failure) -> Self {
+        Self { failure: Some(Box::new(failure)), ..Self::plain(Outcome::ProtocolError) }
+    }
+
     /// A failure whose author did not say what it means.
     #[must_use]
     pub fn undeclared(error: Option<String>) -> Self {

@@ -7,6 +7,8 @@ mod layer;
 mod service;
 mod table;
 
+#[cfg(feature = "http")]
+pub(crate) use self::table::Judgement;
 pub(crate) use self::table::{fault, judge};
 pub use self::{
     layer::ClassifyLayer,

@@ -14,22 +14,24 @@ use crate::{
     classify::judge,
     macros::accessors,
     policy::Policy,
+    ready::Queued,
     target,
 };
 
 /// The service of [`ClassifyLayer`](crate::ClassifyLayer).
 #[derive(Clone, Debug)]
 pub struct Classify<S> {
-    inner: S,
-    policy: Option<Arc<Policy>>,
+    // Ready or not matters to HTTP, where a body is read before the call.
+    pub(crate) inner: Queued<S>,
+    pub(crate) policy: Option<Arc<Policy>>,
 }
 
 impl<S> Classify<S> {
     pub(super) fn new(inner: S, policy: Option<Arc<Policy>>) -> Self {
-        Self { inner, policy }
+        Self { inner: Queued::new(inner), policy }
     }
 
-    accessors!(self => &self.inner, &mut self.inner, self.inner);
+    accessors!(self => self.inner.get_ref(), self.inner.get_mut(), self.inner.into_inner());
 }
 
 impl<R, S> Service<R> for Classify<S>
@@ -42,7 +44,7 @@ where
     type Future = ClassifyFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(cx)
+        self.inner.get_mut().poll_ready(cx)
     }
 
     fn call(&mut self, mut request: R) -> Self::Future {
@@ -52,7 +54,7 @@ where
             call.set_policy(policy);
         }
         let seat = call.map(Call::sit);
-        ClassifyFuture { inner: self.inner.call(request), seat }
+        ClassifyFuture { inner: self.inner.get_mut().call(request), seat }
     }
 }
 

@@ -196,7 +196,7 @@ fn conclude<Reply: McpReply>(
                 Some(cause) => fault.also(&cause),
                 None => {}
             }
-            let rendering = Rendering::fault(kind, fault.heals(), call.id());
+            let rendering = fault.rendering(kind, call.id());
             if !is_noise {
                 call.decide(fault.into_verdict(call).told(rendering.text.clone()));
             }

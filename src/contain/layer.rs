@@ -27,9 +27,9 @@ pub struct ContainLayer {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Settings {
-    pub(super) policy: Option<Arc<Policy>>,
-    pub(super) deadline: Option<Duration>,
+pub(crate) struct Settings {
+    pub(crate) policy: Option<Arc<Policy>>,
+    pub(crate) deadline: Option<Duration>,
     pub(super) abort_on_cancel: bool,
 }
 
@@ -51,8 +51,9 @@ impl ContainLayer {
     /// Answers a tool call that has no answer after this long, as a fault that heals itself, and
     /// drops what it was doing. It counts from the call on and covers what is inside of this
     /// layer, the wait for a limit included. What is dropped may have taken effect all the same, so
-    /// the model is told to check before it sends a call again that changes anything. Off by
-    /// default; other requests have none, since a subscription may last for days.
+    /// the model is told to check before it sends a call again that changes anything. Where none
+    /// is set here, that of the [policy](crate::Policy::deadline) counts, and by default there is
+    /// none; other requests have none, since a subscription may last for days.
     ///
     /// Needs a tokio runtime with its timer enabled: without one it has passed at once.
     #[must_use]

@@ -41,7 +41,7 @@ impl UnknownError {
 }
 
 /// What kept the service from answering.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fault {
     code: Code,
     heals: Option<Heals>,
@@ -49,13 +49,34 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    #[cfg(feature = "http")]
+    pub(crate) fn new(code: Code, heals: Option<Heals>, cause: Cause) -> Self {
+        Self { code, heals, cause }
+    }
+
+    /// The same, where it was not this server that failed for a reason that nobody knows.
+    #[cfg(feature = "http")]
+    pub(crate) fn of_upstream(self) -> Self {
+        if self.code == Code::INTERNAL_ERROR {
+            return Self { code: Code::UPSTREAM_ERROR, ..self };
+        }
+        self
+    }
+
     pub(crate) fn panic(cause: Cause) -> Self {
         Self { code: Code::PANIC, heals: None, cause }
     }
 
-    fn deadline(after: std::time::Duration) -> Self {
+    pub(crate) fn deadline(after: std::time::Duration) -> Self {
         let cause = Cause::new(Cause::DEADLINE, format!("no answer within {after:?}"));
         Self { code: Code::TIMEOUT, heals: Some(Heals::Timeout), cause }
+    }
+
+    /// How the text reads that the client gets of it. Its code says no more than that something
+    /// went wrong, except where it was not this server.
+    pub(crate) fn rendering(&self, kind: crate::Kind, id: crate::CallId) -> crate::Rendering {
+        let code = (self.code == Code::UPSTREAM_ERROR).then_some(Code::UPSTREAM_ERROR);
+        crate::Rendering::fault_with_code(kind, code, self.heals, id)
     }
 
     /// What the error of a layer further in means to this call.
@@ -69,7 +90,7 @@ impl Fault {
     }
 
     /// An error, or the panic in its place.
-    fn of(reason: Result<UnknownError, Cause>, call: Option<&Call>) -> Self {
+    pub(crate) fn of(reason: Result<UnknownError, Cause>, call: Option<&Call>) -> Self {
         match reason {
             Ok(error) => Self::error(error, call),
             Err(cause) => Self::panic(cause),
@@ -79,10 +100,6 @@ impl Fault {
     /// Whether it is only that this layer did not want to wait any longer.
     pub(crate) fn is_deadline(&self) -> bool {
         self.cause.is_deadline()
-    }
-
-    pub(crate) fn heals(&self) -> Option<Heals> {
-        self.heals
     }
 
     /// The verdict that the fault is, at the level that the call's policy gives it.

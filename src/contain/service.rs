@@ -19,10 +19,10 @@ use crate::{
 /// The service of [`ContainLayer`](crate::ContainLayer).
 #[derive(Debug)]
 pub struct Contain<S> {
-    inner: Queued<S>,
-    settings: Settings,
+    pub(crate) inner: Queued<S>,
+    pub(crate) settings: Settings,
     /// Why the inner service could not become ready: the next call is answered with that.
-    unready: Option<Result<UnknownError, Cause>>,
+    pub(crate) unready: Option<Result<UnknownError, Cause>>,
 }
 
 impl<S: Clone> Clone for Contain<S> {
@@ -35,6 +35,26 @@ impl<S: Clone> Clone for Contain<S> {
 impl<S> Contain<S> {
     pub(super) fn new(inner: S, settings: Settings) -> Self {
         Self { inner: Queued::new(inner), settings, unready: None }
+    }
+
+    /// Ready at once; what kept the inner service from it is the answer to the next request.
+    pub(crate) fn poll_inner_ready<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), Infallible>>
+    where
+        S: Service<R>,
+        S::Error: Into<BoxError>,
+    {
+        if self.unready.is_some() {
+            return Poll::Ready(Ok(()));
+        }
+        self.unready = match unwind::catch(|| self.inner.poll_ready(cx)) {
+            Ok(Poll::Ready(Ok(())) | Poll::Pending) => None,
+            Ok(Poll::Ready(Err(error))) => Some(UnknownError::new(error)),
+            Err(cause) => Some(Err(cause)),
+        };
+        Poll::Ready(Ok(()))
     }
 
     accessors!(self => self.inner.get_ref(), self.inner.get_mut(), self.inner.into_inner());
@@ -51,15 +71,7 @@ where
     type Future = ContainFuture<Admission<S, R>, R::Gone>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        if self.unready.is_some() {
-            return Poll::Ready(Ok(()));
-        }
-        self.unready = match unwind::catch(|| self.inner.poll_ready(cx)) {
-            Ok(Poll::Ready(Ok(())) | Poll::Pending) => None,
-            Ok(Poll::Ready(Err(error))) => Some(UnknownError::new(error)),
-            Err(cause) => Some(Err(cause)),
-        };
-        Poll::Ready(Ok(()))
+        self.poll_inner_ready(cx)
     }
 
     fn call(&mut self, mut request: R) -> Self::Future {
@@ -73,7 +85,6 @@ where
         let kind = request.kind();
         let seat = call.map(Call::sit);
         let gone = self.settings.abort_on_cancel.then(|| request.gone());
-        let deadline = self.settings.deadline.filter(|_| kind.is_tool());
         let inner = match self.unready.take() {
             Some(reason) => {
                 unwind::drop_shielded(request);
@@ -82,6 +93,10 @@ where
             // A handler's synchronous part runs here, before there is a future.
             None => unwind::catch(|| self.inner.call(request)).map_err(Fault::panic),
         };
+        // Asked only now: a layer further in may have given the call its policy meanwhile.
+        let of_policy = || seat.as_ref().and_then(|seat| seat.call().policy().deadline_after());
+        let deadline =
+            if kind.is_tool() { self.settings.deadline.or_else(of_policy) } else { None };
         ContainFuture::new(inner, kind, seat, deadline, gone)
     }
 }

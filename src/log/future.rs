@@ -14,7 +14,7 @@ use crate::{
     call::{Call, Seat, VERDICT_HOLD, Verdict},
     cause,
     classify::{self, judge},
-    log::span::ToolSpan,
+    log::ToolSpan,
     outcome::{Actor, Cause, Code},
     timer::Timer,
 };
@@ -129,7 +129,7 @@ where
 }
 
 /// What the error of a layer further in means, looked at in passing.
-fn verdict_of_error<E: 'static>(error: &E, call: &Call) -> Verdict {
+pub(crate) fn verdict_of_error<E: 'static>(error: &E, call: &Call) -> Verdict {
     let policy = call.policy();
     let any: &dyn Any = error;
     let boxed = any.downcast_ref::<BoxError>().map(|error| &**error as &(dyn Error + 'static));

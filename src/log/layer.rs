@@ -48,6 +48,14 @@ impl LogLayer {
         self
     }
 
+    /// Names the route that the layer stands on, for the field `route`: where several routes, or
+    /// servers, of one process have layers of their own. None by default.
+    #[must_use]
+    pub fn route(mut self, route: impl Into<Arc<str>>) -> Self {
+        Arc::make_mut(&mut self.logging).route = Some(route.into());
+        self
+    }
+
     /// Whether events are written. `true` by default; with `false` only hooks are told.
     #[must_use]
     pub fn events(mut self, events: bool) -> Self {

@@ -9,9 +9,12 @@ mod span;
 
 use std::{fmt, sync::Arc};
 
+#[cfg(feature = "http")]
+pub(crate) use self::future::verdict_of_error;
+pub(crate) use self::span::ToolSpan;
 pub use self::{future::LogFuture, layer::LogLayer, service::Log};
 use crate::{
-    call::{Record, Sink},
+    call::{Call, Kind, Origin, Record, Sink},
     outcome::Level,
     redact::{Redact, Redactor},
     target,
@@ -61,6 +64,7 @@ impl<F: Fn(&Record) + Send + Sync> OnOutcome for F {
 pub(crate) struct Logging {
     events: bool,
     span: bool,
+    route: Option<Arc<str>>,
     hooks: Vec<Arc<dyn OnOutcome>>,
     redactor: Arc<dyn Redact>,
     has_own_redactor: bool,
@@ -71,6 +75,7 @@ impl Default for Logging {
         Self {
             events: true,
             span: false,
+            route: None,
             hooks: Vec::new(),
             redactor: Arc::new(Redactor::new()),
             has_own_redactor: false,
@@ -80,8 +85,27 @@ impl Default for Logging {
 
 impl Logging {
     /// Whether facts about a call can end up anywhere at all.
-    fn is_heard(&self) -> bool {
+    pub(crate) fn is_heard(&self) -> bool {
         !self.hooks.is_empty() || (self.events && target::is_anyone_listening())
+    }
+
+    /// Whether a call has to be told that this layer is there: it is to hear of it, or it is
+    /// silent.
+    pub(crate) fn is_needed(&self) -> bool {
+        !self.events || self.is_heard()
+    }
+
+    /// Adds what the layer itself knows to where a request came from.
+    pub(crate) fn origin(&self, origin: Origin) -> Origin {
+        Origin { route: self.route.clone().or(origin.route), ..origin }
+    }
+
+    /// Begins to tell of a call: its start, and the span that a tool is to run in.
+    pub(crate) fn begin(&self, call: &Call) -> Option<ToolSpan> {
+        if self.events && call.kind() != Kind::Notification && call.starts() {
+            call.tell_start();
+        }
+        (self.span && call.kind().is_tool() && call.takes_span()).then(|| ToolSpan::new(call))
     }
 }
 

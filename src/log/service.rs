@@ -7,8 +7,8 @@ use tower_service::Service;
 
 use crate::{
     binding::{self, McpRequest},
-    call::{Call, Kind, Sink},
-    log::{LogFuture, Logging, span::ToolSpan},
+    call::{Call, Sink},
+    log::{LogFuture, Logging},
     macros::accessors,
     ready::{Admission, Queued},
 };
@@ -16,8 +16,8 @@ use crate::{
 /// The service of [`LogLayer`](crate::LogLayer).
 #[derive(Clone, Debug)]
 pub struct Log<S> {
-    inner: Queued<S>,
-    logging: Arc<Logging>,
+    pub(crate) inner: Queued<S>,
+    pub(crate) logging: Arc<Logging>,
 }
 
 impl<S> Log<S> {
@@ -45,21 +45,15 @@ where
     fn call(&mut self, mut request: R) -> Self::Future {
         let is_heard = self.logging.is_heard();
         // Where nobody listens there is nothing to write down, except that this layer is silent.
-        let call = binding::call_of(&mut request, is_heard || !self.logging.events);
+        let call = binding::call_of(&mut request, self.logging.is_needed());
         if let Some(call) = &call {
             call.add_sink(Arc::clone(&self.logging) as Arc<dyn Sink>);
         }
         let call = call.filter(|_| is_heard);
-        let mut span = None;
-        if let Some(call) = &call {
-            call.add_origin(request.origin());
-            if self.logging.events && call.kind() != Kind::Notification && call.starts() {
-                call.tell_start();
-            }
-            if self.logging.span && call.kind().is_tool() && call.takes_span() {
-                span = Some(ToolSpan::new(call));
-            }
-        }
+        let span = call.as_ref().and_then(|call| {
+            call.add_origin(self.logging.origin(request.origin()));
+            self.logging.begin(call)
+        });
         let gone = call.is_some().then(|| request.gone());
         let seat = call.map(Call::sit);
         let inner = match &span {

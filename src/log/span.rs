@@ -6,10 +6,10 @@ use crate::{call::Call, target, unwind};
 
 /// A span whose subscriber may panic whenever it is told of it.
 #[derive(Debug)]
-pub(super) struct ToolSpan(Option<Span>);
+pub(crate) struct ToolSpan(Option<Span>);
 
 impl ToolSpan {
-    pub(super) fn new(call: &Call) -> Self {
+    pub(crate) fn new(call: &Call) -> Self {
         let span = unwind::catch(|| {
             tracing::info_span!(
                 target: target::TARGET,
@@ -22,7 +22,7 @@ impl ToolSpan {
     }
 
     /// Runs `work` inside of the span. Its own panics pass.
-    pub(super) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         let _entered = Entered::new(self.0.as_ref());
         work()
     }

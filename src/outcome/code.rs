@@ -59,6 +59,8 @@ impl Code {
         UNKNOWN_TOOL = "unknown_tool";
         /// Arguments that do not fit the tool's input schema.
         INVALID_ARGUMENTS = "invalid_arguments";
+        /// A server further in broke off, talked nonsense or said 5xx.
+        UPSTREAM_ERROR = "upstream_error";
         /// A batch of which a part took effect.
         PARTIAL_FAILURE = "partial_failure";
         /// Nobody knows what took effect.
@@ -81,6 +83,12 @@ impl Code {
             panic!("a code is snake_case (a-z, 0-9, _; first a letter) of at most 64 bytes");
         }
         Self(Cow::Borrowed(code))
+    }
+
+    /// What an answer with this HTTP status is called that says nothing else: `http_404`.
+    #[cfg(feature = "http")]
+    pub(crate) fn of_status(status: http::StatusCode) -> Self {
+        Self(Cow::Owned(format!("http_{}", status.as_u16())))
     }
 
     /// The code that `text` is, or `None` where it is not `snake_case` of 1 to

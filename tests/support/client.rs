@@ -122,7 +122,9 @@ impl Client {
             let server = Misbehaving::new();
             return match layers {
                 Layers::None => Self::in_process(server, revision),
-                Layers::Typed => Self::in_process(server::layered(server), revision),
+                Layers::Typed => {
+                    Self::in_process(server::layered(server, &server::layer(None)), revision)
+                }
             };
         }
         let layers = match layers {

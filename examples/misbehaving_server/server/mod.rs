@@ -26,7 +26,7 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-pub(crate) use self::stack::layered;
+pub(crate) use self::stack::{layer, layered};
 use self::{notes::Notes, trouble::misbehave};
 
 /// What prompts, resources and custom messages can be asked to do.

@@ -19,12 +19,20 @@ use super::Misbehaving;
 
 /// The server inside the layers of this crate, with a timeout in between that cuts
 /// `panic` with `when: local_drop` short.
-pub(crate) fn layered(server: Misbehaving) -> impl ServerHandler + Clone {
+pub(crate) fn layered(server: Misbehaving, layer: &OutcomeLayer) -> impl ServerHandler + Clone {
     let stack = ServiceBuilder::new()
-        .layer(OutcomeLayer::new())
+        .layer(layer.clone())
         .layer(only_tools(CutLocalDropShort))
         .into_inner();
     server.layered(stack)
+}
+
+/// The layer itself.
+pub(crate) fn layer(deadline: Option<Duration>) -> OutcomeLayer {
+    match deadline {
+        Some(deadline) => OutcomeLayer::new().deadline(deadline),
+        None => OutcomeLayer::new(),
+    }
 }
 
 const LIMIT: Duration = Duration::from_millis(200);

@@ -10,9 +10,9 @@ use rmcp::{
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 
-use super::{ClientGone, RmcpReply, client::InlineClient, connection::Connection};
+use super::{ClientGone, RmcpReply, connection::Connection};
 use crate::{
-    binding::McpRequest,
+    binding::{McpRequest, client::InlineClient},
     call::{Call, Client, Kind, Origin, RequestId, Session, TraceContext},
 };
 

@@ -45,7 +45,17 @@ impl Rendering {
     /// ```
     #[must_use]
     pub fn fault(kind: Kind, heals: Option<Heals>, reference: CallId) -> Self {
-        let mut declaration = Declaration::new(Declared::Fault);
+        Self::fault_with_code(kind, None, heals, reference)
+    }
+
+    /// The same, where the client may know what it was.
+    pub(crate) fn fault_with_code(
+        kind: Kind,
+        code: Option<Code>,
+        heals: Option<Heals>,
+        reference: CallId,
+    ) -> Self {
+        let mut declaration = Declaration { code, ..Declaration::new(Declared::Fault) };
         settle(&mut declaration, heals);
         declaration.reference = Some(reference.to_string());
         let text = compose(&mut declaration, kind, heals);
@@ -145,6 +155,7 @@ fn settle_healing(declaration: &mut Declaration, heals: Heals) {
     let (code, delay) = match heals {
         Heals::Timeout => (Code::TIMEOUT, None),
         Heals::RateLimit(delay) => (Code::RATE_LIMITED, delay),
+        Heals::Unavailable(delay) => (Code::UPSTREAM_ERROR, delay),
     };
     declaration.code.get_or_insert(code);
     declaration.actor = Some(Actor::Time);

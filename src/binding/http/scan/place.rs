@@ -78,8 +78,13 @@ pub(super) enum Interest {
 
 /// No key that matters is longer, with each of its characters escaped.
 pub(super) const KEY_BYTES: usize = 6 * 40;
-/// Names, versions and ids.
+/// Versions and the like.
 const SHORT_BYTES: usize = 1024;
+/// Names and methods, of which a call keeps 1024 characters: one outside of the basic plane may be
+/// two escapes.
+const NAME_BYTES: usize = 12 * 1024;
+/// An id, which an answer has to repeat.
+const ID_BYTES: usize = 16 * 1024;
 /// Words that a protocol defines.
 const WORD_BYTES: usize = 64;
 /// What an error says.
@@ -228,7 +233,7 @@ impl Place {
             }
             Self::Batch | Self::Content => Interest::Elements,
             Self::IsError | Self::Code => Interest::Scalar,
-            Self::Id | Self::RequestId => Interest::Json(SHORT_BYTES),
+            Self::Id | Self::RequestId => Interest::Json(ID_BYTES),
             Self::ResultRecord | Self::DataRecord => Interest::Json(RECORD_BYTES),
             Self::Structured if config.structured_bytes > 0 => {
                 Interest::Json(config.structured_bytes)
@@ -238,11 +243,10 @@ impl Place {
             Self::BlockType | Self::ResultType | Self::ResultStatus | Self::TaskStatus => {
                 Interest::Text(WORD_BYTES)
             }
-            Self::Method
-            | Self::ResultTaskId
+            Self::Method | Self::Name => Interest::Text(NAME_BYTES),
+            Self::ResultTaskId
             | Self::RelatedTaskId
             | Self::TaskId
-            | Self::Name
             | Self::Uri
             | Self::ParamsTaskId
             | Self::Version

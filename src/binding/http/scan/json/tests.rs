@@ -321,7 +321,7 @@ fn what_is_too_long_is_cut() {
         (Some("é".repeat(2048)), true)
     );
     assert!(facts.error.record.is_cut());
-    let digits = "1".repeat(2000);
+    let digits = "1".repeat(20_000);
     let facts = answer(&format!(
         r#"{{"id":{digits},"result":{{"structuredContent":[{digits}],"isError":{digits}}}}}"#
     ));

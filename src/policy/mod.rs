@@ -1,4 +1,9 @@
-//! What a server's author decides about failures that declare nothing, and about levels.
+//! What a server's author decides about failures that declare nothing, about levels, and about how
+//! long a call may take.
+
+#[cfg(feature = "toml")]
+mod file;
+mod refusal;
 
 use std::{
     collections::BTreeMap,
@@ -8,6 +13,9 @@ use std::{
     time::Duration,
 };
 
+#[cfg(feature = "toml")]
+pub use self::file::PolicyError;
+pub use self::refusal::Refusal;
 use crate::outcome::{Code, Level};
 
 /// What the client gets of an `isError` result without a record: an error whose author did not say
@@ -19,9 +27,8 @@ use crate::outcome::{Code, Level};
 ///   the protocol gives a meaning, is always withheld. On `tools/call` the client gets an
 ///   `isError` result with the fixed text in its place, on other requests a -32603 with it.
 /// - What a declared [`ToolError`](crate::ToolError) says goes out as it is.
-/// - What rmcp itself says of arguments that do not fit (an `isError` result that begins with
-///   "failed to deserialize parameters:") is the client's fault and passes: `rejected`, with the
-///   code `invalid_arguments`.
+/// - What an SDK itself says of arguments that do not fit, or of a tool that it does not have, is
+///   the client's fault and passes: see [`Policy::recognise_refusal`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Undeclared {
     /// The author's own text.
@@ -39,13 +46,19 @@ pub enum Heals {
     Timeout,
     /// Too many requests for now; the delay is how long, where that is known.
     RateLimit(Option<Duration>),
+    /// A server that it depends on is not there for now; the delay is how long, where that is
+    /// known. Its code is `upstream_error`.
+    Unavailable(Option<Duration>),
 }
 
+type RefusalRecogniser = Arc<dyn Fn(&str) -> Option<Refusal> + Send + Sync>;
 type Recogniser = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<Heals> + Send + Sync>;
 
 /// Which level and text failures get. Give one to the layers with
 /// [`OutcomeLayer::policy`](crate::OutcomeLayer::policy); of several in a stack the innermost
 /// decides, but what one further out masks or does not trust stays so.
+///
+/// With the feature `toml` it can be read from a text: `Policy::from_toml`.
 ///
 /// ```
 /// use tower_outcome::{Heals, Level, OutcomeLayer, Policy, Undeclared};
@@ -70,7 +83,9 @@ pub struct Policy {
     undeclared_level: Option<Level>,
     levels: BTreeMap<Code, Level>,
     distrust_levels: bool,
+    deadline: Option<Duration>,
     recognisers: Vec<Recogniser>,
+    refusals: Vec<RefusalRecogniser>,
 }
 
 impl Policy {
@@ -114,6 +129,16 @@ impl Policy {
         self
     }
 
+    /// How long a tool call may take: one that has no answer after this long is answered as a fault
+    /// that heals itself, as [`ContainLayer::deadline`](crate::ContainLayer::deadline) describes,
+    /// which has precedence where it is set. It takes a layer that contains: the one that has this
+    /// policy, or one inside of it, as in [`OutcomeLayer`](crate::OutcomeLayer). None by default.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
     /// Says of an error type of your own that it heals itself. It is asked about each error in a
     /// fault's source chain, after the timeouts and rate limits that this crate knows.
     #[must_use]
@@ -125,8 +150,38 @@ impl Policy {
         self
     }
 
-    /// This policy within an outer one: its own levels come first, and what the outer one masks or
-    /// does not trust stays so.
+    /// Says of a text that a server turns calls down with, before a tool runs, what it means. It is
+    /// asked about the text of an `isError` result, and of an error -32601 or -32602, that none of
+    /// the known SDKs writes: rmcp, tower-mcp, FastMCP, the Python and the TypeScript SDK.
+    ///
+    /// ```
+    /// use tower_outcome::{Policy, Refusal};
+    ///
+    /// let policy = Policy::new().recognise_refusal(|text| {
+    ///     text.starts_with("no handler for ").then_some(Refusal::UnknownTool)
+    /// });
+    /// # let _ = policy;
+    /// ```
+    #[must_use]
+    pub fn recognise_refusal(
+        mut self,
+        recogniser: impl Fn(&str) -> Option<Refusal> + Send + Sync + 'static,
+    ) -> Self {
+        self.refusals.push(Arc::new(recogniser));
+        self
+    }
+
+    /// What `text` says of a call of `tool` that was turned down, if it says so. A recogniser that
+    /// panics knows nothing.
+    pub(crate) fn refusal(&self, text: &str, tool: &str) -> Option<Refusal> {
+        Refusal::of(text, tool).or_else(|| {
+            let mut own = self.refusals.iter();
+            own.find_map(|recogniser| crate::unwind::catch(|| recogniser(text)).ok().flatten())
+        })
+    }
+
+    /// This policy within an outer one: its own levels and deadline come first, and what the outer
+    /// one masks or does not trust stays so.
     pub(crate) fn within(&self, outer: &Self) -> Self {
         let mut both = self.clone();
         if outer.undeclared == Undeclared::Mask {
@@ -137,12 +192,19 @@ impl Policy {
             both.levels.entry(code.clone()).or_insert(*level);
         }
         both.distrust_levels |= outer.distrust_levels;
+        both.deadline = self.deadline.or(outer.deadline);
         both.recognisers.extend(outer.recognisers.iter().cloned());
+        both.refusals.extend(outer.refusals.iter().cloned());
         both
     }
 
     pub(crate) fn masks_undeclared(&self) -> bool {
         self.undeclared == Undeclared::Mask
+    }
+
+    /// After how long a tool call without an answer is answered.
+    pub(crate) fn deadline_after(&self) -> Option<Duration> {
+        self.deadline
     }
 
     /// The level of a failure that declares nothing.
@@ -182,7 +244,9 @@ impl fmt::Debug for Policy {
             .field("undeclared_level", &self.undeclared_level)
             .field("levels", &self.levels)
             .field("trust_declared_levels", &!self.distrust_levels)
+            .field("deadline", &self.deadline)
             .field("recognisers", &self.recognisers.len())
+            .field("refusals", &self.refusals.len())
             .finish()
     }
 }
@@ -203,6 +267,22 @@ mod tests {
         ] {
             assert_eq!(policy.level_of(&Code::from_static("bad_mode"), None, Level::Info), level);
             assert_eq!(policy.level_of(&Code::REJECTED, None, Level::Info), Level::Info);
+        }
+    }
+
+    #[test]
+    fn of_two_deadlines_the_inner_one_counts() {
+        let second = Duration::from_secs;
+        let one = |seconds| Policy::new().deadline(second(seconds));
+        let none = Policy::new();
+        for (inner, outer, counts) in [
+            (&one(1), &one(2), Some(second(1))),
+            (&one(2), &one(1), Some(second(2))),
+            (&none, &one(2), Some(second(2))),
+            (&one(1), &none, Some(second(1))),
+            (&none, &none, None),
+        ] {
+            assert_eq!(inner.within(outer).deadline_after(), counts, "{inner:?} in {outer:?}");
         }
     }
 }

@@ -1,0 +1,294 @@
+//! An answer in a stream of events.
+
+use bytes::Bytes;
+
+use super::{
+    desk::{Decision, Desk},
+    held::{Held, MAX_HELD, Out, piece},
+};
+use crate::{
+    binding::http::{
+        scan::{Config, Envelope, EventScanner, Facts, Seen},
+        write,
+    },
+    contain::Fault,
+};
+
+/// Messages of one event that are told apart.
+const MAX_MESSAGES: usize = 256;
+
+/// Reads a stream of events as it goes by, and, where it contains, keeps back of it what may not
+/// go out. An event counts at its end: nobody dispatches a part of one.
+pub(super) struct EventsAnswer {
+    scanner: EventScanner,
+    mode: Mode,
+    held: Held,
+    messages: Vec<Facts>,
+    /// Whether a part of an event has gone out that has not ended.
+    is_inside: bool,
+}
+
+/// What becomes of the bytes of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Nobody knows yet what is in it.
+    Deciding,
+    Flowing,
+    /// It is held to its end, then judged.
+    Holding,
+    /// It was replaced before its end.
+    Discarding,
+}
+
+impl EventsAnswer {
+    pub(super) fn new(config: Config) -> Self {
+        Self {
+            scanner: EventScanner::new(config),
+            mode: Mode::Deciding,
+            held: Held::default(),
+            messages: Vec::new(),
+            is_inside: false,
+        }
+    }
+
+    /// Reads a frame, all of which goes on.
+    pub(super) fn watch(&mut self, frame: &Bytes, desk: &mut Desk) {
+        let mut rest = &**frame;
+        while !rest.is_empty() {
+            let (read, seen) = self.scanner.push(rest);
+            rest = rest.get(read..).unwrap_or_default();
+            match seen {
+                Seen::End => self.end(),
+                Seen::Dispatch => {
+                    for facts in std::mem::take(&mut self.messages) {
+                        desk.decide(&facts, None);
+                    }
+                    self.dispatched(desk);
+                }
+                Seen::Envelope | Seen::Nothing => {}
+            }
+        }
+    }
+
+    /// Reads a frame, of which that goes on that may, in one piece where nothing of it has to wait.
+    /// `false` if the stream may not go on.
+    pub(super) fn edit(&mut self, frame: &Bytes, desk: &mut Desk, out: &mut Out) -> bool {
+        // What stands before `start` is settled; what stands before `event`, where the event begins
+        // that is being read, may go on; what stands before `at` is read.
+        let (mut start, mut event, mut at) = (0, 0, 0);
+        while at < frame.len() {
+            let (read, seen) = self.scanner.push(frame.get(at..).unwrap_or_default());
+            at += read;
+            match seen {
+                Seen::Envelope => {
+                    if self.envelope(desk) {
+                        return false;
+                    }
+                }
+                Seen::End => self.end(),
+                Seen::Dispatch => {
+                    let replacement = self.judge(frame.get(event..at).unwrap_or_default(), desk);
+                    let is_dropped = replacement.is_some() || self.mode == Mode::Discarding;
+                    if is_dropped {
+                        self.held.discard();
+                        out.extend(piece(frame, start, event));
+                        out.extend(replacement);
+                        start = at;
+                    } else {
+                        // Of this event, so nothing of this frame has gone before it.
+                        self.held.release(out);
+                    }
+                    event = at;
+                    self.mode = Mode::Deciding;
+                    self.is_inside = false;
+                    self.dispatched(desk);
+                }
+                Seen::Nothing if read == 0 => break,
+                Seen::Nothing => {}
+            }
+        }
+        let is_open = self.scanner.is_open();
+        match self.mode {
+            Mode::Deciding | Mode::Holding if is_open => {
+                out.extend(piece(frame, start, event));
+                self.held.push(piece(frame, event, frame.len()).unwrap_or_default());
+                if self.held.len() > MAX_HELD {
+                    return self.overflow(desk, out);
+                }
+            }
+            Mode::Discarding => out.extend(piece(frame, start, event)),
+            _ => {
+                self.is_inside = is_open;
+                self.held.release(out);
+                out.extend(piece(frame, start, frame.len()));
+            }
+        }
+        true
+    }
+
+    /// What is in the event has become known. `true` if it is too late.
+    fn envelope(&mut self, desk: &Desk) -> bool {
+        let envelope = self.scanner.facts().envelope();
+        let is_error = envelope == Envelope::Error;
+        match self.mode {
+            Mode::Flowing => return is_error && desk.contains,
+            Mode::Discarding => {}
+            Mode::Deciding | Mode::Holding => {
+                let is_held = is_error
+                    || self.scanner.is_batch()
+                    || (envelope == Envelope::Result && desk.holds_results());
+                self.mode = if is_held { Mode::Holding } else { Mode::Flowing };
+            }
+        }
+        false
+    }
+
+    fn end(&mut self) {
+        if self.messages.len() < MAX_MESSAGES && self.mode != Mode::Discarding {
+            let facts = self.scanner.facts().clone();
+            self.messages.push(facts);
+        }
+    }
+
+    /// The event ends with `rest`. Gives what takes its place, if anything does.
+    fn judge(&mut self, rest: &[u8], desk: &mut Desk) -> Option<Bytes> {
+        let messages = std::mem::take(&mut self.messages);
+        if messages.is_empty() {
+            return None;
+        }
+        let raw = (self.mode == Mode::Holding).then(|| self.held.copy_with(rest));
+        let data = raw.as_deref().map(data_of);
+        let is_batch = self.scanner.is_batch();
+        let elements = data.as_deref().filter(|_| is_batch).map(elements_of).unwrap_or_default();
+        let mut replaced = Vec::with_capacity(messages.len());
+        for (at, facts) in messages.iter().enumerate() {
+            let raw = if is_batch {
+                elements.get(at).map(|element| element.get().as_bytes())
+            } else {
+                data.as_deref()
+            };
+            replaced.push(match desk.decide(facts, raw) {
+                Decision::Pass => None,
+                Decision::Replace(text) => Some(text),
+            });
+        }
+        if replaced.iter().all(Option::is_none) {
+            return None;
+        }
+        let text = if is_batch {
+            let elements = elements.iter().map(|element| element.get().to_owned());
+            let texts: Vec<String> = replaced
+                .into_iter()
+                .zip(elements)
+                .map(|(replaced, element)| replaced.unwrap_or(element))
+                .collect();
+            write::batch(&texts)
+        } else {
+            replaced.into_iter().flatten().next().unwrap_or_default()
+        };
+        Some(with_data(raw.as_deref().unwrap_or_default(), &text))
+    }
+
+    fn dispatched(&self, desk: &Desk) {
+        if self.scanner.has_event_id() {
+            desk.exchange.set_resumable();
+        }
+    }
+
+    /// More is held than may be. `false` if the stream may not go on.
+    fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> bool {
+        let is_error = self.scanner.facts().envelope() == Envelope::Error
+            || self.messages.iter().any(|facts| facts.envelope() == Envelope::Error);
+        if !is_error {
+            // A success of whatever size is not to be harmed.
+            self.mode = Mode::Flowing;
+            self.is_inside = true;
+            self.held.release(out);
+            return true;
+        }
+        let raw = self.held.take_with(&[]);
+        let fault = Fault::oversize(&raw);
+        self.mode = Mode::Discarding;
+        self.messages.clear();
+        if self.scanner.is_batch() {
+            return false;
+        }
+        match desk.fail_one(self.scanner.facts(), &fault) {
+            Some(answer) => {
+                out.push_back(with_data(&raw, &answer));
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The stream ends: what is left of it goes on, or is dropped where `text` is to follow it.
+    pub(super) fn close(&mut self, answers: &[String], out: &mut Out) {
+        if answers.is_empty() {
+            if self.mode != Mode::Discarding {
+                self.held.release(out);
+            }
+            return;
+        }
+        self.held.discard();
+        let mut text = String::new();
+        if self.is_inside {
+            // Ends what has begun; nobody can make anything of it.
+            text.push_str("\n\n");
+        }
+        for answer in answers {
+            text.push_str(&write::event(answer));
+        }
+        out.push_back(text.into());
+    }
+}
+
+/// The data of an event, its lines joined.
+fn data_of(event: &[u8]) -> Vec<u8> {
+    let mut data: Vec<u8> = Vec::new();
+    for line in lines_of(event) {
+        if let Some(value) = data_line(line) {
+            if !data.is_empty() {
+                data.push(b'\n');
+            }
+            data.extend_from_slice(value);
+        }
+    }
+    data
+}
+
+/// The same event, its id and name included, with other data.
+fn with_data(event: &[u8], data: &str) -> Bytes {
+    let mut text = Vec::with_capacity(data.len() + 64);
+    for line in lines_of(event) {
+        if !line.is_empty() && data_line(line).is_none() {
+            text.extend_from_slice(line);
+            text.push(b'\n');
+        }
+    }
+    text.extend_from_slice(b"data: ");
+    // Line breaks in JSON are white space.
+    text.extend(data.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }));
+    text.extend_from_slice(b"\n\n");
+    text.into()
+}
+
+fn lines_of(event: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let event = event.strip_prefix("\u{feff}".as_bytes()).unwrap_or(event);
+    // The empty line between the two bytes of a CRLF is none that matters.
+    event.split(|byte| matches!(byte, b'\n' | b'\r'))
+}
+
+fn data_line(line: &[u8]) -> Option<&[u8]> {
+    let value = line.strip_prefix(b"data")?;
+    match value {
+        [] => Some(value),
+        [b':', b' ', value @ ..] | [b':', value @ ..] => Some(value),
+        _ => None,
+    }
+}
+
+/// The messages of an array.
+fn elements_of(data: &[u8]) -> Vec<&serde_json::value::RawValue> {
+    serde_json::from_slice(data).unwrap_or_default()
+}

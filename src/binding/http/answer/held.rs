@@ -1,0 +1,70 @@
+//! What is kept back of a body until it is known whether it may go out.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+/// Frames on their way to the client.
+pub(super) type Out = VecDeque<Bytes>;
+
+/// Bytes of a message that may be kept back.
+pub(super) const MAX_HELD: usize = 64 * 1024;
+
+/// Frames that wait for a decision.
+#[derive(Debug, Default)]
+pub(super) struct Held {
+    frames: Vec<Bytes>,
+    len: usize,
+}
+
+impl Held {
+    pub(super) fn push(&mut self, bytes: Bytes) {
+        if !bytes.is_empty() {
+            self.len = self.len.saturating_add(bytes.len());
+            self.frames.push(bytes);
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Lets all of it go.
+    pub(super) fn release(&mut self, out: &mut Out) {
+        self.len = 0;
+        out.extend(self.frames.drain(..));
+    }
+
+    pub(super) fn discard(&mut self) {
+        self.len = 0;
+        self.frames.clear();
+    }
+
+    /// All of it and `more`, in one piece; nothing of it is held any more.
+    pub(super) fn take_with(&mut self, more: &[u8]) -> Vec<u8> {
+        let mut all = Vec::with_capacity(self.len.saturating_add(more.len()));
+        for frame in &self.frames {
+            all.extend_from_slice(frame);
+        }
+        all.extend_from_slice(more);
+        self.discard();
+        all
+    }
+
+    /// The same, still held.
+    pub(super) fn copy_with(&self, more: &[u8]) -> Vec<u8> {
+        let mut all = Vec::with_capacity(self.len.saturating_add(more.len()));
+        self.frames.iter().for_each(|frame| all.extend_from_slice(frame));
+        all.extend_from_slice(more);
+        all
+    }
+}
+
+/// The part of a frame, if it is not empty.
+pub(super) fn piece(frame: &Bytes, start: usize, end: usize) -> Option<Bytes> {
+    match (start, end) {
+        (0, end) if end == frame.len() => Some(frame.clone()),
+        (start, end) if start < end && end <= frame.len() => Some(frame.slice(start..end)),
+        _ => None,
+    }
+}

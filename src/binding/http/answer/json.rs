@@ -1,0 +1,248 @@
+//! An answer in JSON: one message, or a batch of them.
+
+use bytes::Bytes;
+
+use super::{
+    desk::{Decision, Desk},
+    held::{Held, MAX_HELD, Out, piece},
+};
+use crate::{
+    binding::http::scan::{Config, Envelope, Facts, Progress, Scanner, Seen},
+    contain::Fault,
+};
+
+/// Reads a JSON body as it goes by, and, where it contains, keeps of it what may not go out.
+pub(super) struct JsonAnswer {
+    scanner: Scanner,
+    mode: Mode,
+    held: Held,
+    /// Whether anything has gone out.
+    has_begun: bool,
+    /// Whether messages of a batch have gone by.
+    has_elements: bool,
+    is_closed: bool,
+}
+
+/// What becomes of the bytes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Nobody knows yet what it is.
+    Deciding,
+    Flowing,
+    /// It is held to its end, then judged.
+    Holding,
+    /// It was replaced before its end.
+    Discarding,
+}
+
+/// What a frame has led to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    More,
+    /// This is the whole answer.
+    Replaced(String),
+    /// It is none that may go on; something of it has gone out.
+    Cut,
+}
+
+impl JsonAnswer {
+    pub(super) fn new(config: Config) -> Self {
+        Self {
+            scanner: Scanner::new(config),
+            mode: Mode::Deciding,
+            held: Held::default(),
+            has_begun: false,
+            has_elements: false,
+            is_closed: false,
+        }
+    }
+
+    /// Whether nothing has gone out, and so the head has not either.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// Whether all of the text has gone by.
+    pub(super) fn is_complete(&self) -> bool {
+        self.scanner.progress() == Progress::Complete
+    }
+
+    /// Whether it is a batch.
+    pub(super) fn is_batch(&self) -> bool {
+        self.scanner.is_batch()
+    }
+
+    /// Whether it is no JSON.
+    pub(super) fn is_malformed(&self) -> bool {
+        self.scanner.progress() == Progress::Malformed
+    }
+
+    /// Reads a frame, all of which goes on.
+    pub(super) fn watch(&mut self, frame: &Bytes, mut message: impl FnMut(&Facts)) {
+        let mut rest = &**frame;
+        while !rest.is_empty() {
+            let (read, seen) = self.scanner.push(rest);
+            rest = rest.get(read..).unwrap_or_default();
+            if seen == Seen::End {
+                message(&self.scanner.take_facts());
+            }
+        }
+    }
+
+    /// Reads a frame, of which that goes on that may.
+    pub(super) fn edit(&mut self, frame: Bytes, desk: &mut Desk, out: &mut Out) -> Step {
+        // What stands before `start` is settled, what stands before `at` is read.
+        let (mut start, mut at) = (0, 0);
+        while at < frame.len() {
+            let (read, seen) = self.scanner.push(frame.get(at..).unwrap_or_default());
+            at += read;
+            match seen {
+                Seen::Envelope => {
+                    if self.envelope(desk) {
+                        return Step::Cut;
+                    }
+                }
+                Seen::End => {
+                    let single = !self.scanner.is_batch();
+                    let facts = self.scanner.take_facts();
+                    let raw = (self.mode == Mode::Holding)
+                        .then(|| self.held.copy_with(frame.get(start..at).unwrap_or_default()));
+                    let raw = raw.as_deref().map(|raw| lead(raw).1);
+                    let decision = match self.mode {
+                        Mode::Discarding => Decision::Pass,
+                        _ if single => desk.decide_single(&facts, raw),
+                        _ => desk.decide(&facts, raw),
+                    };
+                    match (decision, self.mode) {
+                        (_, Mode::Discarding) => start = at,
+                        (Decision::Replace(text), _) if single => {
+                            self.held.discard();
+                            return Step::Replaced(text);
+                        }
+                        (Decision::Replace(text), _) => {
+                            let replaced =
+                                self.held.take_with(frame.get(start..at).unwrap_or_default());
+                            out.push_back(Bytes::copy_from_slice(lead(&replaced).0));
+                            out.push_back(text.into());
+                            self.has_begun = true;
+                            start = at;
+                        }
+                        (Decision::Pass, _) => {
+                            self.held.release(out);
+                            self.has_begun = true;
+                        }
+                    }
+                    self.has_elements = true;
+                    // What is between the messages of a batch goes with the next one.
+                    self.mode = if single { Mode::Flowing } else { Mode::Deciding };
+                    if !single {
+                        out.extend(piece(&frame, start, at));
+                        start = at;
+                    }
+                }
+                Seen::Nothing | Seen::Dispatch => {}
+            }
+            if read == 0 {
+                break;
+            }
+        }
+        if self.is_complete() && self.scanner.is_batch() && !self.is_closed {
+            self.is_closed = true;
+            self.close_batch(&frame, start, desk, out);
+            return Step::More;
+        }
+        match self.mode {
+            Mode::Flowing => {
+                self.held.release(out);
+                out.extend(piece(&frame, start, frame.len()));
+                self.has_begun |= !frame.is_empty();
+            }
+            Mode::Discarding => {}
+            Mode::Deciding | Mode::Holding => {
+                self.held.push(piece(&frame, start, frame.len()).unwrap_or_default());
+                if self.held.len() > MAX_HELD {
+                    return self.overflow(desk, out);
+                }
+            }
+        }
+        Step::More
+    }
+
+    /// What sort of message it is has become known. `true` if it is too late.
+    fn envelope(&mut self, desk: &Desk) -> bool {
+        let is_error = self.scanner.facts().envelope() == Envelope::Error;
+        match self.mode {
+            Mode::Flowing if is_error && desk.contains => return true,
+            Mode::Flowing | Mode::Discarding => {}
+            Mode::Deciding | Mode::Holding => {
+                let is_result = self.scanner.facts().envelope() == Envelope::Result;
+                let is_held = is_error || (is_result && desk.holds_results());
+                self.mode = if is_held { Mode::Holding } else { Mode::Flowing };
+            }
+        }
+        false
+    }
+
+    /// More is held than may be.
+    fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> Step {
+        let is_error = self.scanner.facts().envelope() == Envelope::Error;
+        if !is_error {
+            // A success of whatever size is not to be harmed: see `Undeclared::Mask`.
+            self.held.release(out);
+            self.has_begun = true;
+            self.mode = Mode::Flowing;
+            return Step::More;
+        }
+        let raw = self.held.take_with(&[]);
+        let fault = Fault::oversize(&raw);
+        let answer = desk.fail_one(self.scanner.facts(), &fault);
+        match (self.scanner.is_batch(), answer) {
+            (false, Some(answer)) => Step::Replaced(answer),
+            (true, Some(answer)) => {
+                out.push_back(Bytes::copy_from_slice(lead(&raw).0));
+                out.push_back(answer.into());
+                self.has_begun = true;
+                self.mode = Mode::Discarding;
+                Step::More
+            }
+            (_, None) => Step::Cut,
+        }
+    }
+
+    /// The array ends here: whoever is owed an answer gets one.
+    fn close_batch(&mut self, frame: &Bytes, start: usize, desk: &mut Desk, out: &mut Out) {
+        let rest = self.held.take_with(frame.get(start..).unwrap_or_default());
+        let end = rest.iter().position(|byte| *byte == b']').unwrap_or(rest.len());
+        let answers = if desk.contains && !desk.exchange.is_answered() {
+            desk.fail(&Fault::no_answer())
+        } else {
+            Vec::new()
+        };
+        let (lead, tail) = rest.split_at_checked(end).unwrap_or((&rest, &[]));
+        let mut closing = lead.to_vec();
+        if !answers.is_empty() {
+            if self.has_elements {
+                closing.push(b',');
+            }
+            closing.extend_from_slice(answers.join(",").as_bytes());
+        }
+        closing.extend_from_slice(tail);
+        out.push_back(closing.into());
+        self.has_begun = true;
+        self.mode = Mode::Flowing;
+    }
+
+    /// Lets go what is held.
+    pub(super) fn release(&mut self, out: &mut Out) {
+        self.has_begun = true;
+        self.mode = Mode::Flowing;
+        self.held.release(out);
+    }
+}
+
+/// What stands before a message in an array, and the rest.
+fn lead(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let is_lead = |byte: &u8| matches!(byte, b'[' | b',') || byte.is_ascii_whitespace();
+    let end = bytes.iter().position(|byte| !is_lead(byte)).unwrap_or(bytes.len());
+    bytes.split_at_checked(end).unwrap_or((bytes, &[]))
+}

@@ -1,0 +1,389 @@
+//! What a server answers: read as it goes by, judged, and replaced where it must not go out.
+//!
+//! Nothing in here does input or output: frames go in, frames come out.
+
+mod desk;
+mod events;
+mod faults;
+mod held;
+mod json;
+mod plan;
+
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use tower::BoxError;
+
+pub(super) use self::{
+    desk::{Desk, Unwinding},
+    plan::Plan,
+};
+use self::{
+    events::EventsAnswer,
+    held::Out,
+    json::{JsonAnswer, Step},
+};
+use crate::{
+    call::{Call, Verdict},
+    contain::Fault,
+    outcome::{Actor, Code, Declared, Failure},
+    text,
+};
+
+/// Bytes of a refusal in plain text that are kept for the log.
+const REFUSAL_BYTES: usize = 4 * text::ERROR_CHARS;
+
+/// An answer on its way.
+pub(super) struct Answering {
+    pub(super) desk: Desk,
+    reader: Reader,
+    /// Whether all that came was read further in, so that it need not be here.
+    trusts: Option<bool>,
+    out: Out,
+    trailers: Option<HeaderMap>,
+    error: Option<BoxError>,
+    is_over: bool,
+    /// What is answered in the place of the whole body; its head has not gone out.
+    replacement: Option<Vec<String>>,
+}
+
+/// How a body is read.
+enum Reader {
+    Json {
+        json: Box<JsonAnswer>,
+        /// What it means if it is no answer.
+        otherwise: Option<Box<Fault>>,
+    },
+    Events(Box<EventsAnswer>),
+    /// A status that is the answer, unless there is a JSON-RPC error that says more.
+    Refusal {
+        status: StatusCode,
+        json: Option<Box<JsonAnswer>>,
+        text: Option<Vec<u8>>,
+    },
+    /// It cannot be read.
+    Unread,
+    /// Nobody has to.
+    Opaque,
+}
+
+/// How a body ends.
+pub(super) enum End {
+    Clean,
+    /// With an error, or, where there is none to pass on, a panic.
+    Broken(Fault, Option<BoxError>),
+}
+
+/// What there is of an answer.
+pub(super) enum Next {
+    Data(Bytes),
+    Trailers(HeaderMap),
+    Error(BoxError),
+    End,
+}
+
+impl Answering {
+    fn new(desk: Desk, reader: Reader) -> Self {
+        Self {
+            desk,
+            reader,
+            trusts: None,
+            out: Out::new(),
+            trailers: None,
+            error: None,
+            is_over: false,
+            replacement: None,
+        }
+    }
+
+    /// An answer of ours, which is whole.
+    pub(super) fn whole(desk: Desk, body: Bytes) -> Self {
+        let mut answering = Self::new(desk, Reader::Opaque);
+        answering.set_whole(body);
+        answering
+    }
+
+    /// Makes it an answer of ours.
+    pub(super) fn set_whole(&mut self, body: Bytes) {
+        self.is_over = true;
+        self.out.clear();
+        self.trailers = None;
+        self.error = None;
+        if !body.is_empty() {
+            self.out.push_back(body);
+        }
+        self.desk.seats.clear();
+    }
+
+    /// Whether the head has to wait for the body.
+    pub(super) fn holds_head(&self) -> bool {
+        match &self.reader {
+            Reader::Json { json, .. } => {
+                self.desk.contains && !self.is_over && !json.has_begun() && self.out.is_empty()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether more or less may come out than goes in.
+    pub(super) fn may_change_length(&self) -> bool {
+        self.desk.contains
+            && match &self.reader {
+                Reader::Events(_) => true,
+                Reader::Json { json, .. } => json.is_batch(),
+                Reader::Refusal { .. } | Reader::Unread | Reader::Opaque => false,
+            }
+    }
+
+    /// What is answered in the place of the body, where its head has not gone out.
+    pub(super) fn take_replacement(&mut self) -> Option<Vec<String>> {
+        self.replacement.take()
+    }
+
+    /// Whether nothing more is wanted of the body.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether nothing more will come out.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.is_over && self.out.is_empty() && self.trailers.is_none() && self.error.is_none()
+    }
+
+    /// Whether a call is owed an answer.
+    pub(super) fn owes(&self) -> bool {
+        self.desk.owes()
+    }
+
+    /// Bytes that are ready to go out.
+    pub(super) fn ready_bytes(&self) -> u64 {
+        self.out.iter().map(|frame| frame.len() as u64).sum()
+    }
+
+    /// The next piece that is ready; `None` where the body has to be polled.
+    pub(super) fn next(&mut self) -> Option<Next> {
+        if let Some(frame) = self.out.pop_front() {
+            if !frame.is_empty() {
+                self.desk.exchange.set_passed(&frame, self.desk.contains);
+            }
+            return Some(Next::Data(frame));
+        }
+        if !self.is_over {
+            return None;
+        }
+        if let Some(error) = self.error.take() {
+            return Some(Next::Error(error));
+        }
+        if let Some(trailers) = self.trailers.take() {
+            return Some(Next::Trailers(trailers));
+        }
+        Some(Next::End)
+    }
+
+    /// A frame has come.
+    pub(super) fn data(&mut self, frame: Bytes) {
+        if frame.is_empty() {
+            self.out.push_back(frame);
+            return;
+        }
+        let is_read = self.desk.exchange.has_passed(&frame, self.desk.contains);
+        // Of text that was read in part nothing can be made; events begin anew.
+        let is_trusted = match (self.trusts, &self.reader) {
+            (None | Some(true), Reader::Events(_)) | (None, _) => is_read,
+            (Some(trusts), _) => trusts,
+        };
+        self.trusts = Some(is_trusted);
+        if is_trusted {
+            self.out.push_back(frame);
+            self.desk.follow_inner();
+            return;
+        }
+        self.read(frame);
+    }
+
+    fn read(&mut self, frame: Bytes) {
+        match &mut self.reader {
+            Reader::Json { json, .. } if self.desk.contains => {
+                match json.edit(frame, &mut self.desk, &mut self.out) {
+                    Step::More if json.is_malformed() && !json.has_begun() => {
+                        self.fail(&Fault::nonsense("the body is no JSON"), None);
+                    }
+                    Step::More => {}
+                    Step::Replaced(text) => {
+                        self.replacement = Some(vec![text]);
+                        self.is_over = true;
+                    }
+                    Step::Cut => self.cut(),
+                }
+            }
+            Reader::Events(events) if self.desk.contains => {
+                if !events.edit(&frame, &mut self.desk, &mut self.out) {
+                    self.cut();
+                }
+            }
+            Reader::Json { json, .. } => {
+                json.watch(&frame, |facts| drop(self.desk.decide(facts, None)));
+                self.out.push_back(frame);
+            }
+            Reader::Events(events) => {
+                events.watch(&frame, &mut self.desk);
+                self.out.push_back(frame);
+            }
+            Reader::Refusal { status, json, text } => {
+                if let Some(json) = json {
+                    json.watch(&frame, |facts| self.desk.refuse(*status, facts));
+                }
+                if let Some(text) = text {
+                    let room = REFUSAL_BYTES.saturating_sub(text.len());
+                    text.extend_from_slice(frame.get(..room).unwrap_or(&frame));
+                }
+                self.out.push_back(frame);
+            }
+            Reader::Unread | Reader::Opaque => self.out.push_back(frame),
+        }
+    }
+
+    pub(super) fn trailers(&mut self, trailers: HeaderMap) {
+        self.trailers = Some(trailers);
+    }
+
+    /// The body has ended.
+    pub(super) fn end(&mut self, end: End) {
+        if self.is_over {
+            return;
+        }
+        if self.trusts == Some(true) {
+            self.desk.follow_inner();
+            if matches!(end, End::Clean) {
+                self.is_over = true;
+                // What is not answered is in the hands of whoever read it.
+                self.desk.seats.clear();
+                return;
+            }
+        }
+        match end {
+            End::Clean => self.end_clean(),
+            End::Broken(fault, error) => self.fail(&fault, error),
+        }
+        self.is_over = true;
+    }
+
+    fn end_clean(&mut self) {
+        let is_owed = self.desk.owes();
+        match &mut self.reader {
+            Reader::Json { json, otherwise } => {
+                if is_owed {
+                    let fault = match otherwise.take() {
+                        Some(fault) => *fault,
+                        None if json.is_malformed() => Fault::nonsense("the body is no JSON"),
+                        None => Fault::no_answer(),
+                    };
+                    self.fail(&fault, None);
+                    // What went out ends as it came.
+                    self.error = None;
+                } else {
+                    json.release(&mut self.out);
+                }
+            }
+            Reader::Events(events) => {
+                if !is_owed {
+                    events.close(&[], &mut self.out);
+                } else if self.desk.exchange.is_resumable() {
+                    events.close(&[], &mut self.out);
+                    self.desk.wait();
+                } else {
+                    self.fail(&Fault::no_answer(), None);
+                }
+            }
+            Reader::Refusal { status, text, .. } => {
+                let text = String::from_utf8_lossy(text.as_deref().unwrap_or_default());
+                self.desk.decide_rest(|call| refusal(*status, &text, call));
+            }
+            Reader::Unread => self.desk.decide_rest(|call| {
+                call.set_result_unread();
+                Verdict::completed()
+            }),
+            Reader::Opaque if self.desk.exchange.is_resumable() => self.desk.wait(),
+            Reader::Opaque => {}
+        }
+        self.desk.seats.clear();
+    }
+
+    /// The body ends here, whatever it would have been: what can still be said is said.
+    pub(super) fn fail(&mut self, fault: &Fault, error: Option<BoxError>) {
+        let is_message_less = self.desk.exchange.messages().is_empty();
+        self.is_over = true;
+        if !is_message_less && !self.desk.owes() {
+            // The answer is out. What else breaks harms nobody, unless nobody else may say so.
+            self.error = error.filter(|_| !self.desk.contains);
+            self.desk.seats.clear();
+            return;
+        }
+        let broken = || -> BoxError { error.unwrap_or_else(|| "the body broke off".into()) };
+        match &mut self.reader {
+            Reader::Json { json, .. } if self.desk.contains && !json.has_begun() => {
+                self.out.clear();
+                self.trailers = None;
+                self.replacement = Some(self.desk.fail(fault));
+            }
+            Reader::Events(events) if self.desk.contains && !is_message_less => {
+                let answers = self.desk.fail(fault);
+                self.trailers = None;
+                events.close(&answers, &mut self.out);
+            }
+            Reader::Events(events) => {
+                events.close(&[], &mut self.out);
+                self.desk.fail(fault);
+                self.error = Some(broken());
+            }
+            Reader::Json { .. } | Reader::Refusal { .. } | Reader::Unread | Reader::Opaque => {
+                // Some of it has gone out, and nobody can be told any more.
+                self.desk.fail_untold(fault);
+                self.error = Some(broken());
+            }
+        }
+        self.desk.seats.clear();
+    }
+
+    /// What comes must not go out, and something before it has.
+    fn cut(&mut self) {
+        let fault = Fault::nonsense("a message that is a result and an error");
+        match self.reader {
+            // A stream can still say so.
+            Reader::Events(_) => self.fail(&fault, None),
+            _ => {
+                self.desk.fail_untold(&fault);
+                self.error = Some("the answer was cut off".into());
+                self.is_over = true;
+            }
+        }
+    }
+
+    /// Nobody reads on.
+    pub(super) fn leave(&mut self, is_owner: bool) {
+        if self.trusts == Some(true) {
+            self.desk.follow_inner();
+        }
+        // Further in it is for whoever is further out to say why.
+        if is_owner && !self.is_over {
+            self.desk.leave();
+        }
+        self.desk.seats.clear();
+    }
+}
+
+/// The verdict on a request that was refused by a status, with a text that says why.
+fn refusal(status: StatusCode, text: &str, call: &Call) -> Verdict {
+    let text = text.trim();
+    let error = if text.is_empty() { status.to_string() } else { text.to_owned() };
+    let (code, actor) = match status {
+        StatusCode::TOO_MANY_REQUESTS => (Code::RATE_LIMITED, Actor::Time),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => (Code::of_status(status), Actor::User),
+        _ => (Code::of_status(status), Actor::Model),
+    };
+    let level = call.policy().level_of(&code, None, actor.default_level());
+    let failure = Failure { level, error: Some(error), ..Failure::new(code, actor) };
+    if actor == Actor::Time {
+        return Verdict::declared(Declared::Fault, failure);
+    }
+    Verdict::refused(failure)
+}

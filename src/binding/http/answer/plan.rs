@@ -1,0 +1,118 @@
+//! What the head of an answer says about how to read its body.
+
+use http::{StatusCode, header::CONTENT_TYPE, response::Parts};
+
+use super::{Answering, Reader, desk::Desk, events::EventsAnswer, json::JsonAnswer, refusal};
+use crate::{
+    binding::http::{
+        request::{Sort, head},
+        scan::Config,
+        sessions,
+    },
+    call::Verdict,
+    contain::Fault,
+};
+
+/// What is to be done with an answer.
+#[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
+pub(in super::super) enum Plan {
+    Follow(Answering),
+    /// It is none, and another one can take its place.
+    Fail(Box<Fault>, Desk),
+}
+
+impl Plan {
+    pub(in super::super) fn of(parts: &Parts, mut desk: Desk) -> Self {
+        // Of what nobody has read it does not matter here.
+        let is_asked = desk.exchange.sort == Sort::Messages && desk.exchange.is_unread()
+            || desk.exchange.messages().iter().any(|message| message.is_request());
+        if !is_asked {
+            return Self::without_request(parts, desk);
+        }
+        if let Some(session) = head::session(&parts.headers) {
+            desk.introduce_session(session);
+        }
+        let reader = match Self::reader(parts, &desk) {
+            Ok(reader) => reader,
+            Err(fault) if desk.contains => return Self::Fail(fault, desk),
+            Err(fault) => {
+                desk.fail(&fault);
+                Reader::Opaque
+            }
+        };
+        Self::Follow(Answering::new(desk, reader))
+    }
+
+    /// How to read the answer to a request.
+    fn reader(parts: &Parts, desk: &Desk) -> Result<Reader, Box<Fault>> {
+        let (status, headers) = (parts.status, &parts.headers);
+        let (is_json, is_events) = match headers.get(CONTENT_TYPE) {
+            Some(media_type) => (head::is_json(media_type), head::is_events(media_type)),
+            None => (true, false),
+        };
+        let is_encoded = head::is_encoded(headers);
+        let json = || Box::new(JsonAnswer::new(Config::answers()));
+        if status == StatusCode::REQUEST_TIMEOUT {
+            return Err(Box::new(Fault::status(status, headers)));
+        }
+        if status.is_server_error() {
+            let fault = Box::new(Fault::status(status, headers));
+            if !is_json || is_encoded || headers.get(CONTENT_TYPE).is_none() {
+                return Err(fault);
+            }
+            return Ok(Reader::Json { json: json(), otherwise: Some(fault) });
+        }
+        if !status.is_success() {
+            let json = (is_json && !is_encoded).then(json);
+            // The page of a server that knows nothing of MCP is nothing for a log line.
+            let has_text = !is_encoded && headers.get(CONTENT_TYPE).is_some_and(head::is_text);
+            return Ok(Reader::Refusal { status, json, text: has_text.then(Vec::new) });
+        }
+        if is_encoded {
+            return Ok(Reader::Unread);
+        }
+        if status == StatusCode::ACCEPTED {
+            // The answer comes on another connection; of which one is known only in a session.
+            if desk.exchange.session.is_some() {
+                desk.exchange.set_resumable();
+                return Ok(Reader::Opaque);
+            }
+            return Ok(Reader::Unread);
+        }
+        if is_events {
+            return Ok(Reader::Events(Box::new(EventsAnswer::new(Config::answers()))));
+        }
+        if is_json {
+            return Ok(Reader::Json { json: json(), otherwise: None });
+        }
+        let media_type = headers.get(CONTENT_TYPE).map(|it| String::from_utf8_lossy(it.as_bytes()));
+        let what = format!("HTTP {status} with {}", media_type.unwrap_or_default());
+        Err(Box::new(Fault::nonsense(what)))
+    }
+
+    /// The answer to notifications, or to what is no message at all.
+    fn without_request(parts: &Parts, mut desk: Desk) -> Self {
+        let (status, headers) = (parts.status, &parts.headers);
+        let is_stream = desk.exchange.sort == Sort::Stream
+            && status.is_success()
+            && headers.get(CONTENT_TYPE).is_some_and(head::is_events);
+        if is_stream && !head::is_encoded(headers) {
+            let events = EventsAnswer::new(Config::answers());
+            return Self::Follow(Answering::new(desk, Reader::Events(Box::new(events))));
+        }
+        if let (Sort::End, true, Some(session)) =
+            (desk.exchange.sort, status.is_success(), desk.exchange.session)
+        {
+            sessions::end_session(session);
+        }
+        let is_ours = desk.exchange.sort != Sort::Foreign;
+        if status.is_server_error() && is_ours {
+            desk.fail_untold(&Fault::status(status, headers));
+        } else if status.is_client_error() {
+            desk.decide_rest(|call| refusal(status, "", call));
+        } else {
+            desk.decide_rest(|_| Verdict::completed());
+        }
+        Self::Follow(Answering::new(desk, Reader::Opaque))
+    }
+}

@@ -1,0 +1,150 @@
+//! What one layer does about a request, whichever of the layers it is.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use http::HeaderMap;
+
+use super::{
+    answer::Desk,
+    exchange::Exchange,
+    guard::Guard,
+    request::{Contents, Reading, Sort},
+    seats::Seats,
+    sessions,
+};
+use crate::{
+    call::{Kind, Origin},
+    log::Logging,
+    policy::Policy,
+    target,
+};
+
+/// Bytes of a request that are kept, unread, until something fails.
+const MAX_UNREAD: usize = 16 * 1024;
+
+/// What one layer does about a request.
+pub(super) struct Duty {
+    pub(super) logging: Option<Arc<Logging>>,
+    pub(super) policy: Option<Arc<Policy>>,
+    pub(super) contains: bool,
+    pub(super) deadline: Option<Duration>,
+}
+
+/// A layer at work on a request.
+#[allow(unreachable_pub, reason = "it stands in a signature of a sealed trait")]
+pub struct Begun {
+    pub(super) desk: Desk,
+    pub(super) guard: Guard,
+    /// Whether no other layer of ours is further out.
+    pub(super) is_owner: bool,
+}
+
+impl fmt::Debug for Begun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Begun").finish_non_exhaustive()
+    }
+}
+
+impl Duty {
+    /// Whether the layer has anything to do.
+    pub(super) fn is_needed(&self) -> bool {
+        self.contains || self.needs_calls()
+    }
+
+    /// Whether it needs to know what a request says, even if it does not fail.
+    fn needs_calls(&self) -> bool {
+        match &self.logging {
+            Some(logging) => logging.is_needed(),
+            None => self.policy.is_some() || self.deadline.is_some() || target::are_calls_needed(),
+        }
+    }
+
+    /// What is known of a request whose body has been read as far as it will be.
+    pub(super) fn exchange<B: http_body::Body>(
+        &self,
+        parts: &http::request::Parts,
+        reading: &Reading<B>,
+    ) -> Exchange {
+        if !self.needs_calls() && reading.is_whole() && reading.len() <= MAX_UNREAD {
+            return Exchange::unread(Sort::Messages, parts, reading.frames().to_vec());
+        }
+        Exchange::new(Sort::Messages, parts, reading.contents(&parts.headers))
+    }
+
+    /// The same of one whose body nobody reads.
+    pub(super) fn exchange_by_head(&self, sort: Sort, parts: &http::request::Parts) -> Exchange {
+        if !self.needs_calls() {
+            return Exchange::unread(sort, parts, Vec::new());
+        }
+        let contents = match sort {
+            Sort::Encoded => Contents::unread(&parts.headers),
+            _ => Contents::default(),
+        };
+        Exchange::new(sort, parts, contents)
+    }
+
+    /// Begins the work.
+    pub(super) fn begin(self, exchange: Arc<Exchange>, is_owner: bool) -> Begun {
+        let mut guard = Guard::new(self.contains);
+        let sits = match &self.logging {
+            Some(logging) => logging.is_heard(),
+            None => self.needs_calls(),
+        };
+        let mut seats = Seats::new(self.logging.clone(), self.policy);
+        if sits || self.logging.is_some() {
+            seats.take(&exchange, sits);
+        }
+        if sits && is_owner {
+            begin_session(&exchange);
+        }
+        if sits && let Some(logging) = &self.logging {
+            guard.span = begin_logging(logging, &exchange);
+        }
+        if self.contains && sits {
+            let tool = exchange.messages().iter().find(|message| message.kind == Kind::ToolCall);
+            let deadline =
+                tool.and_then(|tool| self.deadline.or_else(|| tool.call.policy().deadline_after()));
+            guard.set_deadline(deadline);
+        }
+        Begun { desk: Desk::new(exchange, seats, self.contains), guard, is_owner }
+    }
+}
+
+fn begin_logging(logging: &Logging, exchange: &Exchange) -> Option<crate::log::ToolSpan> {
+    let mut span = None;
+    for call in
+        exchange.http_call().into_iter().chain(exchange.messages().iter().map(|it| &it.call))
+    {
+        call.add_origin(logging.origin(Origin::default()));
+    }
+    for message in exchange.messages() {
+        let begun = logging.begin(&message.call);
+        if exchange.messages().len() == 1 {
+            span = begun;
+        }
+    }
+    span
+}
+
+/// Lets other connections of the session find the calls.
+fn begin_session(exchange: &Exchange) {
+    let Some(session) = exchange.session else { return };
+    for message in exchange.messages().iter().filter(|message| message.is_request()) {
+        if let Some(id) = message.id() {
+            let client = sessions::begin(session, &id.key, message.kind, &message.call);
+            if client.is_some() {
+                message.call.add_origin(Origin { client, ..Origin::default() });
+            }
+        }
+    }
+    for id in exchange.cancels() {
+        sessions::cancel(session, id);
+    }
+}
+
+impl Contents {
+    /// What a body that nobody can read says, by the headers that go with it.
+    fn unread(headers: &HeaderMap) -> Self {
+        Self::of(&[], false, headers)
+    }
+}

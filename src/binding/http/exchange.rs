@@ -1,0 +1,206 @@
+//! What the layers of one stack know together about an HTTP request.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use http::{HeaderMap, request::Parts};
+
+use super::request::{Contents, Id, MODERN, Message, Read, Sort, head};
+use crate::call::{Call, Kind, RequestId, Session};
+
+/// One HTTP request and its answer, shared by the layers that see it.
+pub(super) struct Exchange {
+    pub(super) sort: Sort,
+    /// The HTTP method, for what is no message.
+    pub(super) method: http::Method,
+    /// Whether the client reads JSON, not events alone.
+    pub(super) accepts_json: bool,
+    pub(super) session: Option<Session>,
+    unread: Option<Unread>,
+    said: OnceLock<Said>,
+    /// What a failure is logged as that no message can be blamed for.
+    http_call: Option<Call>,
+    /// Where the last frame lies that one of our layers has handed on.
+    passed: AtomicUsize,
+    /// Whether it replaces what must not go out.
+    is_edited: AtomicBool,
+    is_resumable: AtomicBool,
+}
+
+/// What is needed of a request where nobody has asked so far what it says.
+struct Unread {
+    is_modern: bool,
+    frames: Vec<Bytes>,
+}
+
+/// What the body says.
+struct Said {
+    messages: Vec<Message>,
+    is_batch: bool,
+    is_modern: bool,
+    cancels: Vec<RequestId>,
+}
+
+impl Exchange {
+    /// An exchange whose request says this.
+    pub(super) fn new(sort: Sort, parts: &Parts, contents: Contents) -> Self {
+        let said = Said::new(contents, &parts.headers);
+        let is_without = said.messages.is_empty();
+        let mut exchange = Self::with(sort, parts, None, OnceLock::from(said));
+        exchange.http_call = is_without.then(|| exchange.new_http_call());
+        exchange
+    }
+
+    /// An exchange of whose request nothing needs to be known unless it fails.
+    pub(super) fn unread(sort: Sort, parts: &Parts, frames: Vec<Bytes>) -> Self {
+        let is_modern = head::version(&parts.headers).is_some_and(is_modern);
+        Self::with(sort, parts, Some(Unread { is_modern, frames }), OnceLock::new())
+    }
+
+    fn with(sort: Sort, parts: &Parts, unread: Option<Unread>, said: OnceLock<Said>) -> Self {
+        Self {
+            sort,
+            method: parts.method.clone(),
+            accepts_json: head::accepts_json(&parts.headers),
+            session: head::session(&parts.headers).map(|id| Session::from_id(id.as_bytes())),
+            unread,
+            said,
+            http_call: None,
+            passed: AtomicUsize::new(0),
+            is_edited: AtomicBool::new(false),
+            is_resumable: AtomicBool::new(false),
+        }
+    }
+
+    fn said(&self) -> &Said {
+        self.said.get_or_init(|| {
+            // Nobody listens, so that nothing of its head but the revision matters.
+            let headers = HeaderMap::new();
+            let contents = match (&self.unread, self.sort) {
+                (Some(unread), Sort::Messages) => Contents::of(&unread.frames, true, &headers),
+                _ => Contents::default(),
+            };
+            let mut said = Said::new(contents, &headers);
+            said.is_modern |= self.unread.as_ref().is_some_and(|unread| unread.is_modern);
+            said
+        })
+    }
+
+    /// Whether nobody has asked so far what the request says.
+    pub(super) fn is_unread(&self) -> bool {
+        self.said.get().is_none()
+    }
+
+    /// The requests and notifications that were sent.
+    pub(super) fn messages(&self) -> &[Message] {
+        &self.said().messages
+    }
+
+    /// Whether they came as an array.
+    pub(super) fn is_batch(&self) -> bool {
+        self.said().is_batch
+    }
+
+    /// Whether closing the stream is how the client cancels.
+    pub(super) fn is_modern(&self) -> bool {
+        self.said().is_modern
+    }
+
+    /// Requests that the client does not want any more.
+    pub(super) fn cancels(&self) -> &[RequestId] {
+        &self.said().cancels
+    }
+
+    /// Which message this answers. An error without an id answers the only request that there is.
+    pub(super) fn answered_by(&self, id: Option<&Id>, is_error: bool) -> Option<(usize, &Message)> {
+        let mut requests =
+            self.messages().iter().enumerate().filter(|(_, message)| message.is_request());
+        match id {
+            Some(id) => requests.find(|(_, message)| match message.id() {
+                Some(own) => own.is(id),
+                // Not read so far as its id: the only one in any case.
+                None => true,
+            }),
+            None if is_error => requests.next().filter(|_| requests.next().is_none()),
+            None => None,
+        }
+    }
+
+    /// Whether everything is answered that had to be.
+    pub(super) fn is_answered(&self) -> bool {
+        self.messages().iter().all(|message| !message.is_request() || message.is_answered())
+    }
+
+    /// The call of a request that carries no message: it makes no event unless it fails.
+    pub(super) fn http_call(&self) -> Option<&Call> {
+        self.http_call.as_ref()
+    }
+
+    pub(super) fn new_http_call(&self) -> Call {
+        Call::begin(Kind::Request, self.method.as_str().to_owned().into(), None, None)
+    }
+
+    /// Notes that one of our layers has handed on this frame.
+    pub(super) fn set_passed(&self, frame: &Bytes, is_edited: bool) {
+        self.passed.store(frame.as_ptr() as usize, Ordering::Relaxed);
+        self.is_edited.store(is_edited, Ordering::Relaxed);
+    }
+
+    /// Whether it was this frame, untouched, so that whoever is further out need not read it again;
+    /// unless it edits, and the other one did not.
+    pub(super) fn has_passed(&self, frame: &Bytes, edits: bool) -> bool {
+        self.passed.load(Ordering::Relaxed) == frame.as_ptr() as usize
+            && (!edits || self.is_edited.load(Ordering::Relaxed))
+    }
+
+    /// Whether an answer that has not come may still come on another connection.
+    pub(super) fn is_resumable(&self) -> bool {
+        self.session.is_some() && self.is_resumable.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_resumable(&self) {
+        self.is_resumable.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Said {
+    fn new(contents: Contents, headers: &HeaderMap) -> Self {
+        let mut said = Self {
+            messages: Vec::with_capacity(contents.messages.len().max(1)),
+            is_batch: contents.is_batch,
+            is_modern: head::version(headers).is_some_and(is_modern),
+            cancels: Vec::new(),
+        };
+        // It meant to be a message; whatever the server makes of it is its end.
+        let is_meant =
+            contents.messages.is_empty() && contents.is_broken && head::speaks_mcp(headers);
+        let unreadable = is_meant.then(|| Read::unreadable(None, headers));
+        for read in contents.messages.into_iter().chain(unreadable) {
+            said.is_modern |= read.version.as_deref().is_some_and(is_modern);
+            said.cancels.extend(read.cancels);
+            said.messages.push(read.message);
+        }
+        said
+    }
+}
+
+/// Revisions are dates, which compare as text.
+fn is_modern(version: &str) -> bool {
+    version >= MODERN
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange").field("sort", &self.sort).finish_non_exhaustive()
+    }
+}
+
+/// How layers further in find it.
+#[derive(Clone, Debug)]
+pub(super) struct Shared(pub(super) Arc<Exchange>);

@@ -1,0 +1,450 @@
+//! The future of a layer round a service that speaks HTTP.
+
+use std::{
+    convert::Infallible,
+    fmt,
+    future::Future,
+    marker::PhantomData,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use http::{Request, Response, header::CONTENT_LENGTH, request, response};
+use http_body::Body;
+use pin_project_lite::pin_project;
+use tower::BoxError;
+use tower_service::Service;
+
+use super::{
+    answer::Plan,
+    body::{Inner, ResponseBody, Watched},
+    duty::{Begun, Duty},
+    exchange::{Exchange, Shared},
+    request::{Reading, RequestBody, Sort, head},
+    write,
+};
+use crate::{
+    contain::{Fault, UnknownError},
+    log::verdict_of_error,
+    outcome::Cause,
+    ready::{Admission, Queued},
+};
+
+/// Bytes of a request's body that are read before it is handed on.
+const MAX_REQUEST: usize = 4 * 1024 * 1024;
+
+/// Why a service did not become ready.
+type Unready = Result<UnknownError, Cause>;
+
+/// The errors of the wrapped service pass.
+#[derive(Debug)]
+pub struct Passing;
+
+/// The errors of the wrapped service are answered.
+#[derive(Debug)]
+pub struct Answering;
+
+/// What becomes of the errors of the wrapped service.
+pub trait Errors<E>: private::Sealed {
+    /// The layer's own error.
+    type Error;
+    #[doc(hidden)]
+    fn end<B>(
+        error: E,
+        begun: Option<Box<Begun>>,
+    ) -> Result<Response<ResponseBody<B>>, Self::Error>;
+}
+
+mod private {
+    pub trait Sealed {}
+    impl Sealed for super::Passing {}
+    impl Sealed for super::Answering {}
+}
+
+impl<E: 'static> Errors<E> for Passing {
+    type Error = E;
+
+    fn end<B>(error: E, begun: Option<Box<Begun>>) -> Result<Response<ResponseBody<B>>, E> {
+        if let Some(mut begun) = begun {
+            begun.desk.decide_all(|call| verdict_of_error(&error, call));
+        }
+        Err(error)
+    }
+}
+
+impl<E: Into<BoxError>> Errors<E> for Answering {
+    type Error = Infallible;
+
+    fn end<B>(
+        error: E,
+        begun: Option<Box<Begun>>,
+    ) -> Result<Response<ResponseBody<B>>, Infallible> {
+        let call = begun.as_ref().and_then(|begun| begun.desk.seats.calls().next());
+        let fault = Fault::of(UnknownError::new(error), call);
+        Ok(match begun {
+            Some(begun) => answer(*begun, &fault),
+            // There is always one where errors are answered.
+            None => empty(),
+        })
+    }
+}
+
+pin_project! {
+    /// The future of a layer round a service that speaks HTTP.
+    pub struct HttpFuture<S, B, R, M>
+    where
+        S: Service<Request<RequestBody<B>>>,
+    {
+        #[pin]
+        step: Step<S, B, R>,
+        duty: Option<Duty>,
+        begun: Option<Box<Begun>>,
+        unready: Option<Unready>,
+        errors: PhantomData<fn() -> M>,
+    }
+
+    impl<S, B, R, M> PinnedDrop for HttpFuture<S, B, R, M>
+    where
+        S: Service<Request<RequestBody<B>>>,
+    {
+        fn drop(this: Pin<&mut Self>) {
+            let mut this = this.project();
+            if let StepProjection::Holding { watched, body, .. } = this.step.as_mut().project()
+                && let Some(mut watched) = watched.take()
+            {
+                let panic = watched.guard.drop(|| drop(body.take()));
+                watched.answering.desk.report(panic);
+                watched.answering.leave(watched.is_owner);
+            }
+            if let Some(mut begun) = this.begun.take() {
+                // Those further in first: they know whether the answer has gone by.
+                let panic = begun.guard.drop(|| this.step.set(Step::Done));
+                begun.desk.report(panic);
+                if begun.is_owner {
+                    begun.desk.leave();
+                }
+            }
+        }
+    }
+}
+
+pin_project! {
+    #[project = StepProjection]
+    enum Step<S, B, R>
+    where
+        S: Service<Request<RequestBody<B>>>,
+    {
+        Reading { reading: Option<Reading<B>>, parts: Option<Box<request::Parts>>, service: Option<Queued<S>> },
+        Calling { #[pin] answer: Admission<S, Request<RequestBody<B>>> },
+        // The head waits for what the body says.
+        Holding { parts: Option<Box<response::Parts>>, body: Option<Pin<Box<R>>>, watched: Option<Box<Watched>> },
+        Failed { fault: Option<Fault> },
+        Done,
+    }
+}
+
+impl<S, B, R, M> HttpFuture<S, B, R, M>
+where
+    S: Service<Request<RequestBody<B>>, Response = Response<R>> + Clone,
+    B: Body,
+    B::Error: Into<BoxError>,
+{
+    pub(super) fn new(inner: &mut Queued<S>, duty: Duty, request: Request<B>) -> Self {
+        Self::unless_unready(inner, None, duty, request)
+    }
+
+    /// The same, unless there is something else to be answered.
+    pub(super) fn unless_unready(
+        inner: &mut Queued<S>,
+        unready: Option<Unready>,
+        duty: Duty,
+        request: Request<B>,
+    ) -> Self {
+        if let Some(Shared(exchange)) = request.extensions().get() {
+            let begun = duty.begin(Arc::clone(exchange), false);
+            let request = request.map(RequestBody::untouched);
+            return Self::calling(Some(begun), inner, unready, request);
+        }
+        if !duty.is_needed() {
+            return Self::calling(None, inner, unready, request.map(RequestBody::untouched));
+        }
+        let (mut parts, body) = request.into_parts();
+        let sort = Sort::of(&parts);
+        if sort == Sort::Messages {
+            let step = Step::Reading {
+                reading: Some(Reading::new(body, MAX_REQUEST)),
+                parts: Some(Box::new(parts)),
+                service: Some(inner.take()),
+            };
+            return Self { step, duty: Some(duty), begun: None, unready, errors: PhantomData };
+        }
+        let exchange = Arc::new(duty.exchange_by_head(sort, &parts));
+        share(&exchange, &mut parts);
+        let begun = duty.begin(exchange, true);
+        let request = Request::from_parts(parts, RequestBody::untouched(body));
+        Self::calling(Some(begun), inner, unready, request)
+    }
+
+    fn calling(
+        begun: Option<Begun>,
+        inner: &mut Queued<S>,
+        unready: Option<Unready>,
+        request: Request<RequestBody<B>>,
+    ) -> Self {
+        let mut begun = begun.map(Box::new);
+        let step = match &mut begun {
+            Some(begun) => begun.call(inner, unready, request),
+            None => Step::Calling { answer: inner.call(request) },
+        };
+        Self { step, duty: None, begun, unready: None, errors: PhantomData }
+    }
+}
+
+impl<S, B, R, M> Future for HttpFuture<S, B, R, M>
+where
+    S: Service<Request<RequestBody<B>>, Response = Response<R>> + Clone,
+    B: Body,
+    B::Error: Into<BoxError>,
+    R: Body,
+    R::Error: Into<BoxError>,
+    M: Errors<S::Error>,
+{
+    type Output = Result<Response<ResponseBody<R>>, M::Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            match this.step.as_mut().project() {
+                StepProjection::Reading { reading, parts, service } => {
+                    let Some(body) = reading else { return Poll::Pending };
+                    ready!(body.poll_read(cx));
+                    let (Some(reading), Some(mut parts), Some(mut service), Some(duty)) =
+                        (reading.take(), parts.take(), service.take(), this.duty.take())
+                    else {
+                        return Poll::Pending;
+                    };
+                    let exchange = Arc::new(duty.exchange(&parts, &reading));
+                    share(&exchange, &mut parts);
+                    let body = reading.replay(&exchange);
+                    let mut begun = Box::new(duty.begin(exchange, true));
+                    let request = Request::from_parts(*parts, body);
+                    let step = begun.call(&mut service, this.unready.take(), request);
+                    *this.begun = Some(begun);
+                    this.step.set(step);
+                }
+                StepProjection::Calling { answer: inner } => {
+                    let Some(begun) = this.begun.as_mut() else {
+                        let response = ready!(inner.poll(cx));
+                        return Poll::Ready(match response {
+                            Ok(response) => Ok(response.map(ResponseBody::untouched)),
+                            Err(error) => M::end(error, None),
+                        });
+                    };
+                    let mut polled = Poll::Pending;
+                    let panic = begun.run(|| polled = inner.poll(cx)).err();
+                    let ended = match (panic, polled) {
+                        (Some(cause), _) => Err(Fault::panic(cause)),
+                        (None, Poll::Ready(answer)) => Ok(answer),
+                        (None, Poll::Pending) => match begun.guard.poll_deadline(cx) {
+                            Some(fault) => Err(fault),
+                            None => return Poll::Pending,
+                        },
+                    };
+                    // What the finished or abandoned work still holds is dropped before the answer
+                    // goes out: a destructor that panicked later would take it along.
+                    let stray = begun.guard.drop(|| this.step.set(Step::Done));
+                    begun.desk.report(stray);
+                    let Some(begun) = this.begun.take() else { return Poll::Pending };
+                    let (parts, body) = match ended {
+                        Ok(Ok(response)) => response.into_parts(),
+                        Ok(Err(error)) => return Poll::Ready(M::end(error, Some(begun))),
+                        Err(fault) => return Poll::Ready(Ok(answer(*begun, &fault))),
+                    };
+                    match follow(parts, body, *begun) {
+                        Followed::Response(response) => return Poll::Ready(Ok(response)),
+                        Followed::Holding { parts, body, watched } => {
+                            this.step.set(Step::Holding {
+                                parts: Some(parts),
+                                body: Some(body),
+                                watched: Some(watched),
+                            });
+                        }
+                    }
+                }
+                StepProjection::Holding { parts, body, watched } => {
+                    let (Some(inner), Some(held)) = (body.as_mut(), watched.as_mut()) else {
+                        return Poll::Pending;
+                    };
+                    if held.answering.holds_head() {
+                        ready!(held.advance(inner.as_mut(), cx));
+                        continue;
+                    }
+                    let (Some(parts), Some(body), Some(watched)) =
+                        (parts.take(), body.take(), watched.take())
+                    else {
+                        return Poll::Pending;
+                    };
+                    return Poll::Ready(Ok(release(*parts, Inner::Boxed { body }, watched)));
+                }
+                StepProjection::Failed { fault } => {
+                    let (Some(fault), Some(begun)) = (fault.take(), this.begun.take()) else {
+                        return Poll::Pending;
+                    };
+                    return Poll::Ready(Ok(answer(*begun, &fault)));
+                }
+                StepProjection::Done => return Poll::Pending,
+            }
+        }
+    }
+}
+
+/// Lets layers further in, and the handler, find what is known of the request.
+fn share(exchange: &Arc<Exchange>, parts: &mut request::Parts) {
+    if exchange.sort != Sort::Foreign {
+        head::ask_for_identity(&mut parts.headers);
+    }
+    if exchange.is_unread() {
+        return;
+    }
+    if let [message] = exchange.messages() {
+        parts.extensions.insert(message.call.clone());
+    }
+    parts.extensions.insert(Shared(Arc::clone(exchange)));
+}
+
+enum Followed<R> {
+    Response(Response<ResponseBody<R>>),
+    Holding { parts: Box<response::Parts>, body: Pin<Box<R>>, watched: Box<Watched> },
+}
+
+/// Takes up the answer that begins with this head.
+fn follow<R>(parts: response::Parts, body: R, begun: Begun) -> Followed<R>
+where
+    R: Body,
+{
+    let Begun { desk, guard, is_owner } = begun;
+    let mut answering = match Plan::of(&parts, desk) {
+        Plan::Follow(answering) => answering,
+        Plan::Fail(fault, desk) => {
+            let begun = Begun { desk, guard, is_owner };
+            let panic = begun.guard.drop(|| drop(body));
+            begun.desk.report(panic);
+            return Followed::Response(answer_with(parts, begun, &fault));
+        }
+    };
+    if body.is_end_stream() {
+        answering.end(super::answer::End::Clean);
+    }
+    let watched = Box::new(Watched { answering, guard, is_owner });
+    if watched.answering.holds_head() {
+        let (parts, body) = (Box::new(parts), Box::pin(body));
+        return Followed::Holding { parts, body, watched };
+    }
+    Followed::Response(release(parts, Inner::Direct { body }, watched))
+}
+
+/// The response whose head may go out now.
+fn release<R>(
+    mut parts: response::Parts,
+    body: Inner<R>,
+    mut watched: Box<Watched>,
+) -> Response<ResponseBody<R>> {
+    if let Some(answers) = watched.answering.take_replacement() {
+        let panic = watched.guard.drop(|| drop(body));
+        watched.answering.desk.report(panic);
+        let body = write_head(&mut parts, &watched.answering.desk.exchange, &answers);
+        watched.answering.set_whole(body);
+        return Response::from_parts(parts, ResponseBody::ready(watched));
+    }
+    if watched.answering.may_change_length() {
+        parts.headers.remove(CONTENT_LENGTH);
+    }
+    Response::from_parts(parts, ResponseBody::watched(body, watched))
+}
+
+/// The answer that tells of a fault, where there is no response at all.
+fn answer<R>(begun: Begun, fault: &Fault) -> Response<ResponseBody<R>> {
+    let (parts, ()) = Response::new(()).into_parts();
+    answer_with(parts, begun, fault)
+}
+
+/// The same, with what the head of a response says that is none of its body's.
+fn answer_with<R>(
+    mut parts: response::Parts,
+    mut begun: Begun,
+    fault: &Fault,
+) -> Response<ResponseBody<R>> {
+    let answers = begun.desk.fail(fault);
+    let body = write_head(&mut parts, &begun.desk.exchange, &answers);
+    let answering = super::answer::Answering::whole(begun.desk, body);
+    let watched = Watched { answering, guard: begun.guard, is_owner: begun.is_owner };
+    Response::from_parts(parts, ResponseBody::ready(Box::new(watched)))
+}
+
+fn empty<R>() -> Response<ResponseBody<R>> {
+    let (mut parts, ()) = Response::new(()).into_parts();
+    write::empty_head(&mut parts);
+    Response::from_parts(parts, ResponseBody::gone())
+}
+
+/// Makes a head that of these answers, and gives the body that goes with it.
+fn write_head(parts: &mut response::Parts, exchange: &Exchange, answers: &[String]) -> Bytes {
+    let Some(first) = answers.first() else {
+        write::empty_head(parts);
+        return Bytes::new();
+    };
+    let is_json = exchange.accepts_json;
+    let body: Bytes = if !is_json {
+        answers.iter().map(|answer| write::event(answer)).collect::<String>().into()
+    } else if exchange.is_batch() {
+        write::batch(answers).into()
+    } else {
+        first.clone().into()
+    };
+    write::answer_head(parts, &body, is_json);
+    body
+}
+
+impl Begun {
+    /// Hands the request on, unless there is something else to be answered.
+    fn call<S, B, R>(
+        &mut self,
+        inner: &mut Queued<S>,
+        unready: Option<Unready>,
+        request: Request<RequestBody<B>>,
+    ) -> Step<S, B, R>
+    where
+        S: Service<Request<RequestBody<B>>> + Clone,
+    {
+        if let Some(unready) = unready {
+            let panic = self.guard.drop(|| drop(request));
+            self.desk.report(panic);
+            let fault = Fault::of(unready, self.desk.seats.calls().next());
+            return Step::Failed { fault: Some(fault) };
+        }
+        // A service's synchronous part runs here, before there is a future.
+        match self.run(|| inner.call(request)) {
+            Ok(answer) => Step::Calling { answer },
+            Err(cause) => Step::Failed { fault: Some(Fault::panic(cause)) },
+        }
+    }
+
+    /// Runs code of the service; `Err` is its panic, where the layer contains.
+    fn run<T>(&mut self, work: impl FnOnce() -> T) -> Result<T, Cause> {
+        let unwinding = super::answer::Unwinding(&mut self.desk);
+        let result = self.guard.run(work);
+        drop(unwinding);
+        result
+    }
+}
+
+impl<S, B, R, M> fmt::Debug for HttpFuture<S, B, R, M>
+where
+    S: Service<Request<RequestBody<B>>>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpFuture").finish_non_exhaustive()
+    }
+}

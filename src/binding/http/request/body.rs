@@ -1,0 +1,320 @@
+//! A request's body: read for what it says, then replayed.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+use tower::BoxError;
+
+use super::{Id, Read};
+use crate::binding::http::{
+    bytes_of,
+    exchange::Exchange,
+    scan::{Config, Progress, Scanner, Seen},
+};
+
+/// Messages of one batch that are told apart. What is behind them passes unseen.
+const MAX_MESSAGES: usize = 256;
+
+pin_project! {
+    /// The body that the layers hand a request on with.
+    ///
+    /// It yields what came, frame by frame and byte for byte, trailers and a late error included.
+    pub struct RequestBody<B> {
+        #[pin]
+        body: Inner<B>,
+    }
+}
+
+pin_project! {
+    #[project = InnerProjection]
+    enum Inner<B> {
+        Untouched { #[pin] body: B },
+        Read { replay: Replay<B> },
+    }
+}
+
+struct Replay<B> {
+    frames: VecDeque<Bytes>,
+    trailers: Option<HeaderMap>,
+    error: Option<BoxError>,
+    /// What comes after them, where the body was not read to its end.
+    rest: Option<Pin<Box<B>>>,
+    late: Option<Box<Late>>,
+}
+
+/// A message that is read on as it goes by, for its id.
+struct Late {
+    scanner: Scanner,
+    exchange: Arc<Exchange>,
+}
+
+/// A body that is being read.
+pub(in super::super) struct Reading<B> {
+    body: Pin<Box<B>>,
+    limit: usize,
+    read: usize,
+    frames: Vec<Bytes>,
+    trailers: Option<HeaderMap>,
+    end: Option<End>,
+}
+
+/// How the reading of a body ended.
+enum End {
+    Whole,
+    /// It is longer than the limit.
+    Long,
+    Broken(BoxError),
+}
+
+/// What a body says.
+#[derive(Debug, Default)]
+pub(in super::super) struct Contents {
+    pub(in super::super) messages: Vec<Read>,
+    pub(in super::super) is_batch: bool,
+    /// It is no JSON, or not all of it came.
+    pub(in super::super) is_broken: bool,
+}
+
+impl<B> RequestBody<B> {
+    pub(in super::super) fn untouched(body: B) -> Self {
+        Self { body: Inner::Untouched { body } }
+    }
+}
+
+impl<B: Body> Reading<B> {
+    pub(in super::super) fn new(body: B, limit: usize) -> Self {
+        let body = Box::pin(body);
+        Self { body, limit, read: 0, frames: Vec::new(), trailers: None, end: None }
+    }
+
+    /// Reads to the end, or up to the limit.
+    pub(in super::super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<()>
+    where
+        B::Error: Into<BoxError>,
+    {
+        while self.end.is_none() {
+            if self.body.is_end_stream() {
+                self.end = Some(End::Whole);
+                break;
+            }
+            match ready!(self.body.as_mut().poll_frame(cx)) {
+                None => self.end = Some(End::Whole),
+                Some(Err(error)) => self.end = Some(End::Broken(error.into())),
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => {
+                        let data = bytes_of(data);
+                        self.read = self.read.saturating_add(data.len());
+                        self.frames.push(data);
+                        if self.read > self.limit {
+                            self.end = Some(End::Long);
+                        }
+                    }
+                    Err(frame) => {
+                        self.trailers = frame.into_trailers().ok();
+                        self.end = Some(End::Whole);
+                    }
+                },
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// What was read, without a copy.
+    pub(in super::super) fn frames(&self) -> &[Bytes] {
+        &self.frames
+    }
+
+    pub(in super::super) fn len(&self) -> usize {
+        self.read
+    }
+
+    pub(in super::super) fn is_whole(&self) -> bool {
+        matches!(self.end, Some(End::Whole))
+    }
+
+    /// What is said in what was read.
+    pub(in super::super) fn contents(&self, headers: &HeaderMap) -> Contents {
+        Contents::of(&self.frames, self.is_whole(), headers)
+    }
+
+    /// The body to hand on.
+    pub(in super::super) fn replay(self, exchange: &Arc<Exchange>) -> RequestBody<B> {
+        let is_long = matches!(self.end, Some(End::Long));
+        let late = is_long.then(|| Late::new(exchange, &self.frames)).flatten();
+        let error = match self.end {
+            Some(End::Broken(error)) => Some(error),
+            _ => None,
+        };
+        RequestBody {
+            body: Inner::Read {
+                replay: Replay {
+                    frames: self.frames.into(),
+                    trailers: self.trailers,
+                    error,
+                    rest: is_long.then_some(self.body),
+                    late,
+                },
+            },
+        }
+    }
+}
+
+impl Contents {
+    /// What is said in a body of these frames, which are all of it where `is_whole`.
+    pub(in super::super) fn of(frames: &[Bytes], is_whole: bool, headers: &HeaderMap) -> Self {
+        let mut scanner = Scanner::new(Config::requests());
+        let mut contents = Self::default();
+        for frame in frames {
+            let mut rest = &**frame;
+            while !rest.is_empty() {
+                let (read, seen) = scanner.push(rest);
+                rest = rest.get(read..).unwrap_or_default();
+                if seen == Seen::End && contents.messages.len() < MAX_MESSAGES {
+                    let facts = scanner.take_facts();
+                    contents.messages.extend(Read::of(&facts, headers));
+                }
+            }
+        }
+        contents.is_batch = scanner.is_batch();
+        contents.is_broken = !is_whole || scanner.progress() != Progress::Complete;
+        if contents.is_broken && !contents.is_batch && contents.messages.is_empty() {
+            contents.messages.extend(Read::of_start(scanner.facts(), headers));
+        }
+        contents
+    }
+}
+
+impl Late {
+    fn new(exchange: &Arc<Exchange>, frames: &[Bytes]) -> Option<Box<Self>> {
+        let [message] = exchange.messages() else { return None };
+        if message.id().is_some() || !message.is_request() {
+            return None;
+        }
+        let mut late =
+            Self { scanner: Scanner::new(Config::requests()), exchange: Arc::clone(exchange) };
+        for frame in frames {
+            late.read(frame);
+        }
+        Some(Box::new(late))
+    }
+
+    fn read(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (read, seen) = self.scanner.push(bytes);
+            bytes = bytes.get(read..).unwrap_or_default();
+            if seen == Seen::End
+                && let ([message], Some(id)) =
+                    (self.exchange.messages(), Id::of(&self.scanner.facts().id))
+            {
+                message.learn_id(id);
+            }
+        }
+    }
+}
+
+impl<B: Body> Body for RequestBody<B>
+where
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        match self.project().body.project() {
+            InnerProjection::Untouched { body } => poll_rest(body, cx),
+            InnerProjection::Read { replay } => replay.poll(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.body {
+            Inner::Untouched { body } => body.is_end_stream(),
+            Inner::Read { replay } => {
+                replay.frames.is_empty()
+                    && replay.trailers.is_none()
+                    && replay.error.is_none()
+                    && replay.rest.as_ref().is_none_or(|rest| rest.is_end_stream())
+            }
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.body {
+            Inner::Untouched { body } => body.size_hint(),
+            Inner::Read { replay } => replay.size_hint(),
+        }
+    }
+}
+
+impl<B: Body> Replay<B>
+where
+    B::Error: Into<BoxError>,
+{
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if let Some(frame) = self.frames.pop_front() {
+            return Poll::Ready(Some(Ok(Frame::data(frame))));
+        }
+        if let Some(error) = self.error.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        if let Some(trailers) = self.trailers.take() {
+            return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
+        }
+        let Some(rest) = &mut self.rest else { return Poll::Ready(None) };
+        let frame = ready!(poll_rest(rest.as_mut(), cx));
+        if let (Some(late), Some(Ok(frame))) = (&mut self.late, &frame)
+            && let Some(data) = frame.data_ref()
+        {
+            late.read(data);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let read: usize = self.frames.iter().map(Bytes::len).sum();
+        let read = u64::try_from(read).unwrap_or(u64::MAX);
+        let rest = self.rest.as_ref().map_or_else(|| SizeHint::with_exact(0), |it| it.size_hint());
+        let mut hint = SizeHint::new();
+        hint.set_lower(read.saturating_add(rest.lower()));
+        // A body that broke off was to be longer.
+        if self.error.is_none()
+            && let Some(upper) = rest.upper()
+        {
+            hint.set_upper(read.saturating_add(upper));
+        }
+        hint
+    }
+}
+
+fn poll_rest<B: Body>(
+    body: Pin<&mut B>,
+    cx: &mut Context<'_>,
+) -> Poll<Option<Result<Frame<Bytes>, BoxError>>>
+where
+    B::Error: Into<BoxError>,
+{
+    body.poll_frame(cx).map(|frame| {
+        frame.map(|frame| match frame {
+            Ok(frame) => Ok(frame.map_data(bytes_of)),
+            Err(error) => Err(error.into()),
+        })
+    })
+}
+
+impl<B> fmt::Debug for RequestBody<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestBody").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,297 @@
+//! Calls whose end may come on another connection: of a session, by the ids of its requests.
+//!
+//! There is one list for the process, since the route that a stream is taken up again on may have
+//! layers of its own.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    call::{Call, CallId, Client, Kind, RequestId, Session, Verdict, Waiting},
+    outcome::Reason,
+    timer::Timer,
+};
+
+/// How long an answer that may still come on another connection is waited for.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// Calls that are waited for, or remembered since their answer may be replayed.
+const MAX_REMEMBERED: usize = 4096;
+
+/// Clients that are remembered, of which only the name and version are.
+const MAX_CLIENTS: usize = 16 * 1024;
+
+type Key = (u64, RequestId);
+type Order = VecDeque<(Instant, Key)>;
+
+static OPEN: Mutex<Option<List>> = Mutex::new(None);
+
+#[derive(Default)]
+struct List {
+    calls: HashMap<Key, Entry>,
+    /// When to forget whom; what is in it twice is forgotten at its own time. Apart, so that many
+    /// answers that were delivered do not displace calls that are waited for.
+    waiting: Order,
+    delivered: Order,
+    /// Who the clients are.
+    clients: HashMap<u64, Arc<dyn Client>>,
+    known: VecDeque<u64>,
+    is_swept: bool,
+}
+
+struct Entry {
+    kind: Kind,
+    state: State,
+    until: Option<Instant>,
+}
+
+enum State {
+    /// Its own exchange goes on.
+    Working(Call),
+    /// It has ended without an answer.
+    Waiting(Waiting),
+    /// The answer has gone by.
+    Delivered(CallId),
+}
+
+/// What is known of an answer.
+pub(super) enum Known {
+    Nothing,
+    /// It ends this call, which stays open until this is dropped: after the verdict.
+    Open {
+        call: Call,
+        kind: Kind,
+        _waiting: Option<Waiting>,
+    },
+    /// It has gone by before.
+    Delivered {
+        reference: CallId,
+        kind: Kind,
+    },
+}
+
+/// A request of a session begins. Gives the session's client.
+pub(super) fn begin(
+    session: Session,
+    id: &RequestId,
+    kind: Kind,
+    call: &Call,
+) -> Option<Arc<dyn Client>> {
+    let entry = Entry { kind, state: State::Working(call.clone()), until: None };
+    let (replaced, client) = with(|list| {
+        let client = list.clients.get(&session.bits()).cloned();
+        (list.calls.insert(key(session, id), entry), client)
+    });
+    // Others' code runs where that ends a call.
+    drop(replaced);
+    client
+}
+
+/// A session begins, of this client.
+pub(super) fn introduce(session: Session, client: &Arc<dyn Client>) {
+    let replaced = with(|list| {
+        list.known.push_back(session.bits());
+        let replaced = list.clients.insert(session.bits(), Arc::clone(client));
+        let first = (list.known.len() > MAX_CLIENTS).then(|| list.known.pop_front()).flatten();
+        (replaced, first.and_then(|first| list.clients.remove(&first)))
+    });
+    drop(replaced);
+}
+
+/// Its exchange is over, and there is nothing more to come.
+pub(super) fn end(session: Session, id: &RequestId) {
+    let removed = with(|list| {
+        let key = key(session, id);
+        match list.calls.get(&key).map(|entry| &entry.state) {
+            Some(State::Working(_)) => list.calls.remove(&key),
+            _ => None,
+        }
+    });
+    drop(removed);
+}
+
+/// Its exchange is over, and its answer may come on another connection.
+pub(super) fn wait(session: Session, id: &RequestId, kind: Kind, call: &Call) {
+    let until = Instant::now() + PATIENCE;
+    let entry = Entry { kind, state: State::Waiting(call.clone().wait()), until: Some(until) };
+    let key = key(session, id);
+    let displaced = with(|list| {
+        list.waiting.push_back((until, key.clone()));
+        (list.calls.insert(key, entry), list.forget_excess())
+    });
+    drop(displaced);
+    sweep();
+}
+
+/// An answer goes by: whose is it? From now on it is a replay.
+pub(super) fn deliver(session: Session, id: &RequestId) -> Known {
+    let until = Instant::now() + PATIENCE;
+    let (known, forgotten) = with(|list| {
+        let key = key(session, id);
+        let Some(entry) = list.calls.get_mut(&key) else { return (Known::Nothing, [None, None]) };
+        let kind = entry.kind;
+        let reference = match &entry.state {
+            State::Delivered(reference) => {
+                return (Known::Delivered { reference: *reference, kind }, [None, None]);
+            }
+            State::Working(call) => call.id(),
+            State::Waiting(waiting) => waiting.call().id(),
+        };
+        entry.until = Some(until);
+        let known = match std::mem::replace(&mut entry.state, State::Delivered(reference)) {
+            State::Working(call) => Known::Open { call, kind, _waiting: None },
+            State::Waiting(waiting) => {
+                Known::Open { call: waiting.call().clone(), kind, _waiting: Some(waiting) }
+            }
+            State::Delivered(reference) => Known::Delivered { reference, kind },
+        };
+        list.delivered.push_back((until, key));
+        (known, list.forget_excess())
+    });
+    drop(forgotten);
+    sweep();
+    known
+}
+
+/// The client does not want the answer of a request any more.
+pub(super) fn cancel(session: Session, id: &RequestId) {
+    let call = with(|list| match &list.calls.get(&key(session, id))?.state {
+        State::Working(call) => Some(call.clone()),
+        State::Waiting(waiting) => Some(waiting.call().clone()),
+        State::Delivered(_) => None,
+    });
+    if let Some(call) = call {
+        leave(&call, Verdict::cancelled());
+    }
+}
+
+/// A session has ended: nothing will come any more of what is waited for.
+pub(super) fn end_session(session: Session) {
+    let (_client, ended): (_, Vec<Entry>) = with(|list| {
+        let keys: Vec<Key> = list
+            .calls
+            .iter()
+            .filter(|((of, _), entry)| {
+                *of == session.bits() && matches!(entry.state, State::Waiting(_))
+            })
+            .map(|(key, _)| key.clone())
+            .collect();
+        let ended = keys.iter().filter_map(|key| list.calls.remove(key)).collect();
+        (list.clients.remove(&session.bits()), ended)
+    });
+    for entry in ended {
+        if let State::Waiting(waiting) = entry.state {
+            leave(waiting.call(), Verdict::abandoned(Some(Reason::SessionEnded)));
+        }
+    }
+}
+
+/// Closes the call of a client that does not wait any more.
+pub(super) fn leave(call: &Call, verdict: Verdict) {
+    call.leave(verdict);
+    call.close(|| Verdict::abandoned(None));
+}
+
+impl List {
+    /// Forgets whoever was to be forgotten first, where there are too many. What it gives back is
+    /// to be dropped outside of the lock: it may end a call.
+    fn forget_excess(&mut self) -> [Option<Entry>; 2] {
+        let excess =
+            |order: &mut Order| (order.len() > MAX_REMEMBERED).then(|| order.pop_front()).flatten();
+        let excess = [excess(&mut self.waiting), excess(&mut self.delivered)];
+        excess.map(|due| due.and_then(|(until, key)| self.forget(until, &key)))
+    }
+
+    /// When somebody is to be forgotten next.
+    fn next_due(&self) -> Option<Instant> {
+        let first = |order: &Order| order.front().map(|(until, _)| *until);
+        match (first(&self.waiting), first(&self.delivered)) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// Forgets one that is due at `now`; `None` if nobody is.
+    fn forget_due(&mut self, now: Instant) -> Option<Option<Entry>> {
+        let is_due = |order: &Order| order.front().is_some_and(|(until, _)| *until <= now);
+        let order = if is_due(&self.waiting) {
+            &mut self.waiting
+        } else if is_due(&self.delivered) {
+            &mut self.delivered
+        } else {
+            return None;
+        };
+        let (until, key) = order.pop_front()?;
+        Some(self.forget(until, &key))
+    }
+
+    fn forget(&mut self, until: Instant, key: &Key) -> Option<Entry> {
+        // One that was remembered anew meanwhile has a later time.
+        let is_due = self.calls.get(key).is_some_and(|entry| entry.until == Some(until));
+        if is_due { self.calls.remove(key) } else { None }
+    }
+}
+
+/// Has what is over by now forgotten in time, as long as there is anything.
+fn sweep() {
+    let starts =
+        with(|list| list.next_due().is_some() && !std::mem::replace(&mut list.is_swept, true));
+    if !starts {
+        return;
+    }
+    let task = async {
+        while let Some(due) = with(|list| {
+            let due = list.next_due();
+            list.is_swept = due.is_some();
+            due
+        }) {
+            Timer::until(due).await;
+            // Dropped outside of the lock.
+            while let Some(entry) = with(|list| list.forget_due(due)) {
+                drop(entry);
+            }
+        }
+    };
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn(Swept { task })),
+        // The next one has it done.
+        Err(_) => with(|list| list.is_swept = false),
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// The task that forgets. Where its runtime is shut down, another one takes over.
+    struct Swept<F> {
+        #[pin]
+        task: F,
+    }
+
+    impl<F> PinnedDrop for Swept<F> {
+        fn drop(_this: Pin<&mut Self>) {
+            with(|list| list.is_swept = false);
+        }
+    }
+}
+
+impl<F: Future<Output = ()>> Future for Swept<F> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.project().task.poll(cx)
+    }
+}
+
+fn key(session: Session, id: &RequestId) -> Key {
+    (session.bits(), id.clone())
+}
+
+fn with<T>(work: impl FnOnce(&mut List) -> T) -> T {
+    let mut list: MutexGuard<'_, Option<List>> =
+        OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    work(list.get_or_insert_default())
+}

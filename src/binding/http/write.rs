@@ -1,0 +1,93 @@
+//! The answers that the layers give in a server's place.
+
+use bytes::Bytes;
+use http::{
+    HeaderValue, StatusCode,
+    header::{
+        ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH,
+        CONTENT_LOCATION, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName, LAST_MODIFIED,
+        RETRY_AFTER, TRAILER, TRANSFER_ENCODING,
+    },
+    response::Parts,
+};
+use serde_json::{Value, json};
+
+use super::request::Id;
+use crate::{
+    call::Kind,
+    tool_error::{Declaration, Rendering},
+};
+
+/// What is said of a body that is replaced.
+const OF_THE_BODY: [HeaderName; 13] = [
+    ACCEPT_RANGES,
+    CONTENT_DISPOSITION,
+    CONTENT_ENCODING,
+    CONTENT_LANGUAGE,
+    CONTENT_LENGTH,
+    CONTENT_LOCATION,
+    CONTENT_RANGE,
+    CONTENT_TYPE,
+    ETAG,
+    LAST_MODIFIED,
+    RETRY_AFTER,
+    TRAILER,
+    TRANSFER_ENCODING,
+];
+
+/// The message that tells a failure: an `isError` result of a tool call, an error of anything else.
+pub(super) fn failure(
+    kind: Kind,
+    id: Option<&Id>,
+    is_modern: bool,
+    rendering: &Rendering,
+) -> String {
+    let record = json!({ Declaration::KEY: rendering.declaration.to_value() });
+    // An id is echoed as it came, whatever JSON it is.
+    let id = id.map_or("null", |id| &*id.json);
+    if kind == Kind::ToolCall {
+        let mut result = json!({
+            "content": [{ "type": "text", "text": rendering.text }],
+            "isError": true,
+            "_meta": record,
+        });
+        if is_modern && let Value::Object(result) = &mut result {
+            result.insert("resultType".to_owned(), "complete".into());
+        }
+        return format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+    }
+    let error = json!({ "code": -32603, "message": rendering.text, "data": record });
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
+}
+
+/// A message as an event of a stream. What is written here has no line breaks.
+pub(super) fn event(message: &str) -> String {
+    format!("event: message\ndata: {message}\n\n")
+}
+
+/// Several messages as one body.
+pub(super) fn batch(messages: &[String]) -> String {
+    format!("[{}]", messages.join(","))
+}
+
+/// Makes a head one of an answer of ours.
+pub(super) fn answer_head(parts: &mut Parts, body: &Bytes, is_json: bool) {
+    parts.status = StatusCode::OK;
+    for name in OF_THE_BODY {
+        parts.headers.remove(name);
+    }
+    let media_type = if is_json { "application/json" } else { "text/event-stream" };
+    parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    if is_json {
+        parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+    }
+}
+
+/// The head where there is nothing that could be answered.
+pub(super) fn empty_head(parts: &mut Parts) {
+    parts.status = StatusCode::INTERNAL_SERVER_ERROR;
+    for name in OF_THE_BODY {
+        parts.headers.remove(name);
+    }
+    parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(0));
+}
