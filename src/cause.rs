@@ -29,10 +29,12 @@ pub(crate) struct Diagnosis {
 }
 
 /// What is known of an error by its type.
+#[derive(Default)]
 struct Known {
     /// The type's public name.
     name: &'static str,
     is_panic: bool,
+    is_upstream: bool,
     heals: Option<Heals>,
 }
 
@@ -55,7 +57,7 @@ pub(crate) fn diagnose(
 ) -> Diagnosis {
     let mut texts = Texts::default();
     let mut heals = None;
-    let mut is_panic = false;
+    let (mut is_panic, mut is_upstream) = (false, false);
     // The compiler's name of a type tells where it is defined: `std::io::error::Error`.
     let type_name = known(error).map(|known| known.name).or(type_name);
     let mut known_name = None;
@@ -66,6 +68,7 @@ pub(crate) fn diagnose(
         let known = known(link);
         if let Some(known) = &known {
             is_panic |= known.is_panic;
+            is_upstream |= known.is_upstream;
             known_name = known_name.or(Some(known.name));
         }
         let here = known.and_then(|known| known.heals).or_else(|| policy.recognised(link));
@@ -77,6 +80,7 @@ pub(crate) fn diagnose(
         Some(Heals::Timeout) => (Code::TIMEOUT, heals),
         Some(Heals::RateLimit(_)) => (Code::RATE_LIMITED, heals),
         Some(Heals::Unavailable(_)) => (Code::UPSTREAM_ERROR, heals),
+        None if is_upstream => (Code::UPSTREAM_ERROR, None),
         None => (Code::INTERNAL_ERROR, None),
     };
     let error_type = if is_panic { "panic" } else { type_name.or(known_name).unwrap_or("error") };
@@ -99,7 +103,7 @@ fn merge(outer: Option<Heals>, inner: Option<Heals>) -> Option<Heals> {
 
 /// What the type of this one error says, its sources aside.
 fn known(error: &(dyn Error + 'static)) -> Option<Known> {
-    let plain = |name, heals| Some(Known { name, is_panic: false, heals });
+    let plain = |name, heals| Some(Known { name, heals, ..Known::default() });
     if let Some(error) = error.downcast_ref::<io::Error>() {
         let heals = (error.kind() == io::ErrorKind::TimedOut).then_some(Heals::Timeout);
         return plain("std::io::Error", heals);
@@ -115,7 +119,12 @@ fn known(error: &(dyn Error + 'static)) -> Option<Known> {
     }
     if let Some(error) = error.downcast_ref::<tokio::task::JoinError>() {
         let is_panic = error.is_panic();
-        return Some(Known { name: "tokio::task::JoinError", is_panic, heals: None });
+        return Some(Known { name: "tokio::task::JoinError", is_panic, ..Known::default() });
+    }
+    #[cfg(feature = "http")]
+    if error.is::<crate::binding::http::UpstreamError>() {
+        let name = "tower_outcome::binding::http::UpstreamError";
+        return Some(Known { name, is_upstream: true, ..Known::default() });
     }
     #[cfg(feature = "reqwest")]
     if let Some(error) = error.downcast_ref::<reqwest::Error>() {

@@ -80,6 +80,15 @@ impl OutcomeLayer {
         self
     }
 
+    /// See [`LogLayer::max_request_bytes`].
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn max_request_bytes(mut self, bytes: usize) -> Self {
+        self.log = self.log.max_request_bytes(bytes);
+        self.contain = self.contain.max_request_bytes(bytes);
+        self
+    }
+
     /// See [`ContainLayer::abort_on_cancel`].
     #[must_use]
     pub fn abort_on_cancel(mut self, abort: bool) -> Self {

@@ -30,7 +30,9 @@ pub struct ContainLayer {
 pub(crate) struct Settings {
     pub(crate) policy: Option<Arc<Policy>>,
     pub(crate) deadline: Option<Duration>,
-    pub(super) abort_on_cancel: bool,
+    pub(crate) abort_on_cancel: bool,
+    #[cfg(feature = "http")]
+    pub(crate) max_request_bytes: Option<usize>,
 }
 
 impl ContainLayer {
@@ -59,6 +61,14 @@ impl ContainLayer {
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.settings.deadline = Some(deadline);
+        self
+    }
+
+    /// See [`LogLayer::max_request_bytes`](crate::LogLayer::max_request_bytes).
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn max_request_bytes(mut self, bytes: usize) -> Self {
+        self.settings.max_request_bytes = Some(bytes);
         self
     }
 

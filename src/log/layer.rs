@@ -56,6 +56,17 @@ impl LogLayer {
         self
     }
 
+    /// Bytes of a request's body that the layers round an HTTP service read before they hand it
+    /// on: 4 MiB by default, which is what MCP servers accept. A longer one passes as it streams; it
+    /// is known by as much of it as was read and by its `Mcp-Method` and `Mcp-Name` headers. The
+    /// outermost layer decides.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn max_request_bytes(mut self, bytes: usize) -> Self {
+        Arc::make_mut(&mut self.logging).max_request_bytes = Some(bytes);
+        self
+    }
+
     /// Whether events are written. `true` by default; with `false` only hooks are told.
     #[must_use]
     pub fn events(mut self, events: bool) -> Self {

@@ -65,6 +65,8 @@ pub(crate) struct Logging {
     events: bool,
     span: bool,
     route: Option<Arc<str>>,
+    #[cfg(feature = "http")]
+    pub(crate) max_request_bytes: Option<usize>,
     hooks: Vec<Arc<dyn OnOutcome>>,
     redactor: Arc<dyn Redact>,
     has_own_redactor: bool,
@@ -76,6 +78,8 @@ impl Default for Logging {
             events: true,
             span: false,
             route: None,
+            #[cfg(feature = "http")]
+            max_request_bytes: None,
             hooks: Vec::new(),
             redactor: Arc::new(Redactor::new()),
             has_own_redactor: false,

@@ -14,7 +14,7 @@ use tower::BoxError;
 use super::{
     answer::{Answering, End, Next, Unwinding},
     bytes_of,
-    guard::Guard,
+    guard::{Guard, Interrupt},
 };
 use crate::{contain::Fault, unwind};
 
@@ -107,13 +107,14 @@ impl Watched {
             }
             Ok(Poll::Ready(polled)) => polled,
             Ok(Poll::Pending) => {
-                if answering.owes()
-                    && let Some(fault) = guard.poll_deadline(cx)
-                {
-                    answering.end(End::Broken(fault, Some("no answer in time".into())));
-                    return Poll::Ready(());
+                match guard.poll_pending(&answering.desk, cx) {
+                    Some(Interrupt::Late(fault)) => {
+                        answering.end(End::Broken(fault, Some("no answer in time".into())));
+                    }
+                    Some(Interrupt::Unwanted(fault)) => answering.abort(&fault),
+                    None => return Poll::Pending,
                 }
-                return Poll::Pending;
+                return Poll::Ready(());
             }
         };
         match frame {

@@ -28,6 +28,9 @@ pub(super) struct Duty {
     pub(super) policy: Option<Arc<Policy>>,
     pub(super) contains: bool,
     pub(super) deadline: Option<Duration>,
+    /// Whether what is inside is dropped once its client does not want it any more.
+    pub(super) aborts: bool,
+    pub(super) max_request_bytes: Option<usize>,
 }
 
 /// A layer at work on a request.
@@ -86,6 +89,7 @@ impl Duty {
     /// Begins the work.
     pub(super) fn begin(self, exchange: Arc<Exchange>, is_owner: bool) -> Begun {
         let mut guard = Guard::new(self.contains);
+        guard.aborts = self.aborts;
         let sits = match &self.logging {
             Some(logging) => logging.is_heard(),
             None => self.needs_calls(),
@@ -127,11 +131,11 @@ fn begin_logging(logging: &Logging, exchange: &Exchange) -> Option<crate::log::T
 }
 
 /// Lets other connections of the session find the calls.
-fn begin_session(exchange: &Exchange) {
+fn begin_session(exchange: &Arc<Exchange>) {
     let Some(session) = exchange.session else { return };
     for message in exchange.messages().iter().filter(|message| message.is_request()) {
         if let Some(id) = message.id() {
-            let client = sessions::begin(session, &id.key, message.kind, &message.call);
+            let client = sessions::begin(session, &id.key, message.kind, &message.call, exchange);
             if client.is_some() {
                 message.call.add_origin(Origin { client, ..Origin::default() });
             }

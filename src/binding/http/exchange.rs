@@ -3,9 +3,10 @@
 use std::{
     fmt,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    task::Waker,
 };
 
 use bytes::Bytes;
@@ -31,6 +32,8 @@ pub(super) struct Exchange {
     /// Whether it replaces what must not go out.
     is_edited: AtomicBool,
     is_resumable: AtomicBool,
+    /// Who is to be woken when a request is cancelled.
+    waker: Mutex<Option<Waker>>,
 }
 
 /// What is needed of a request where nobody has asked so far what it says.
@@ -51,6 +54,9 @@ impl Exchange {
     /// An exchange whose request says this.
     pub(super) fn new(sort: Sort, parts: &Parts, contents: Contents) -> Self {
         let said = Said::new(contents, &parts.headers);
+        let is_json_of_others =
+            sort == Sort::Messages && said.messages.is_empty() && !head::speaks_mcp(&parts.headers);
+        let sort = if is_json_of_others { Sort::Foreign } else { sort };
         let is_without = said.messages.is_empty();
         let mut exchange = Self::with(sort, parts, None, OnceLock::from(said));
         exchange.http_call = is_without.then(|| exchange.new_http_call());
@@ -75,6 +81,7 @@ impl Exchange {
             passed: AtomicUsize::new(0),
             is_edited: AtomicBool::new(false),
             is_resumable: AtomicBool::new(false),
+            waker: Mutex::new(None),
         }
     }
 
@@ -162,6 +169,25 @@ impl Exchange {
     /// Whether an answer that has not come may still come on another connection.
     pub(super) fn is_resumable(&self) -> bool {
         self.session.is_some() && self.is_resumable.load(Ordering::Relaxed)
+    }
+
+    /// Has this task woken when a request is cancelled.
+    pub(super) fn wake_by(&self, waker: &Waker) {
+        let mut known = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            let earlier = known.replace(waker.clone());
+            drop(known);
+            // Its destructor is somebody else's code.
+            drop(earlier);
+        }
+    }
+
+    /// A request was cancelled.
+    pub(super) fn wake(&self) {
+        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     pub(super) fn set_resumable(&self) {

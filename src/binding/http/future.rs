@@ -22,6 +22,7 @@ use super::{
     body::{Inner, ResponseBody, Watched},
     duty::{Begun, Duty},
     exchange::{Exchange, Shared},
+    guard::{Guard, Interrupt},
     request::{Reading, RequestBody, Sort, head},
     write,
 };
@@ -174,7 +175,7 @@ where
         let sort = Sort::of(&parts);
         if sort == Sort::Messages {
             let step = Step::Reading {
-                reading: Some(Reading::new(body, MAX_REQUEST)),
+                reading: Some(Reading::new(body, duty.max_request_bytes.unwrap_or(MAX_REQUEST))),
                 parts: Some(Box::new(parts)),
                 service: Some(inner.take()),
             };
@@ -219,7 +220,14 @@ where
             match this.step.as_mut().project() {
                 StepProjection::Reading { reading, parts, service } => {
                     let Some(body) = reading else { return Poll::Pending };
-                    ready!(body.poll_read(cx));
+                    // The body is a layer's of somebody else, or the server's.
+                    let contains = this.duty.as_ref().is_some_and(|duty| duty.contains);
+                    let guard = Guard::new(contains);
+                    let panic = match guard.run(|| body.poll_read(cx)) {
+                        Ok(Poll::Ready(())) => None,
+                        Ok(Poll::Pending) => return Poll::Pending,
+                        Err(cause) => Some(Err(cause)),
+                    };
                     let (Some(reading), Some(mut parts), Some(mut service), Some(duty)) =
                         (reading.take(), parts.take(), service.take(), this.duty.take())
                     else {
@@ -230,7 +238,8 @@ where
                     let body = reading.replay(&exchange);
                     let mut begun = Box::new(duty.begin(exchange, true));
                     let request = Request::from_parts(*parts, body);
-                    let step = begun.call(&mut service, this.unready.take(), request);
+                    let unready = panic.or(this.unready.take());
+                    let step = begun.call(&mut service, unready, request);
                     *this.begun = Some(begun);
                     this.step.set(step);
                 }
@@ -247,8 +256,8 @@ where
                     let ended = match (panic, polled) {
                         (Some(cause), _) => Err(Fault::panic(cause)),
                         (None, Poll::Ready(answer)) => Ok(answer),
-                        (None, Poll::Pending) => match begun.guard.poll_deadline(cx) {
-                            Some(fault) => Err(fault),
+                        (None, Poll::Pending) => match begun.guard.poll_pending(&begun.desk, cx) {
+                            Some(Interrupt::Late(fault) | Interrupt::Unwanted(fault)) => Err(fault),
                             None => return Poll::Pending,
                         },
                     };

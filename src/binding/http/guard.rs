@@ -7,7 +7,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{contain::Fault, log::ToolSpan, outcome::Cause, timer::Timer, unwind};
+use super::answer::Desk;
+use crate::{
+    call::{Call, VERDICT_HOLD, Verdict},
+    contain::Fault,
+    log::ToolSpan,
+    outcome::{Cause, Code},
+    timer::Timer,
+    unwind,
+};
 
 /// Catches panics where its layer contains, keeps the tool's span, and watches the time.
 #[derive(Default)]
@@ -15,6 +23,17 @@ pub(super) struct Guard {
     pub(super) contains: bool,
     pub(super) span: Option<ToolSpan>,
     deadline: Option<Deadline>,
+    /// Runs while a verdict from further in has not come out as an answer.
+    hold: Option<Timer>,
+    pub(super) aborts: bool,
+}
+
+/// Why something is not waited for any longer.
+pub(super) enum Interrupt {
+    /// The time is up.
+    Late(Fault),
+    /// Nobody waits for it.
+    Unwanted(Fault),
 }
 
 struct Deadline {
@@ -56,8 +75,38 @@ impl Guard {
         None
     }
 
+    /// Logs the verdict of a call that was decided further in, where its answer does not come out
+    /// for long.
+    fn poll_hold(&mut self, call: Option<&Call>, cx: &mut Context<'_>) {
+        let Some((call, (at, _))) = call.and_then(|call| Some((call, call.decided()?))) else {
+            return;
+        };
+        let hold = self.hold.get_or_insert_with(|| Timer::until(at + VERDICT_HOLD));
+        if Pin::new(hold).poll(cx).is_ready() {
+            self.hold = None;
+            call.close(|| Verdict::abandoned(None));
+        }
+    }
+
+    /// What cuts short what is pending.
+    pub(super) fn poll_pending(&mut self, desk: &Desk, cx: &mut Context<'_>) -> Option<Interrupt> {
+        if self.aborts {
+            desk.exchange.wake_by(cx.waker());
+            if desk.is_unwanted() {
+                let cause = Cause::new("cancelled", "the client does not want the answer any more");
+                let fault = Fault::new(Code::INTERNAL_ERROR, None, cause);
+                return Some(Interrupt::Unwanted(fault));
+            }
+        }
+        self.poll_hold(desk.seats.calls().next(), cx);
+        if self.deadline.is_some() && desk.owes() {
+            return self.poll_deadline(cx).map(Interrupt::Late);
+        }
+        None
+    }
+
     /// What there is to say where the time is up.
-    pub(super) fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Option<Fault> {
+    fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Option<Fault> {
         let deadline = self.deadline.as_mut()?;
         let at = deadline.at;
         let timer = deadline.timer.get_or_insert_with(|| Timer::until(at));

@@ -12,6 +12,7 @@ mod scan;
 mod seats;
 mod service;
 mod sessions;
+mod upstream;
 mod write;
 
 use bytes::{Buf, Bytes};
@@ -20,6 +21,7 @@ pub use self::{
     body::ResponseBody,
     future::{Answering, Errors, HttpFuture, Passing},
     request::RequestBody,
+    upstream::UpstreamError,
 };
 
 /// A piece of a body; without a copy where it is what nearly all bodies consist of.

@@ -42,6 +42,8 @@ where
             policy: None,
             contains: false,
             deadline: None,
+            aborts: false,
+            max_request_bytes: self.logging.max_request_bytes,
         };
         HttpFuture::new(&mut self.inner, duty, request)
     }
@@ -66,7 +68,14 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let policy = self.policy.clone();
-        let duty = Duty { logging: None, policy, contains: false, deadline: None };
+        let duty = Duty {
+            logging: None,
+            policy,
+            contains: false,
+            deadline: None,
+            aborts: false,
+            max_request_bytes: None,
+        };
         HttpFuture::new(&mut self.inner, duty, request)
     }
 }
@@ -95,6 +104,8 @@ where
             policy: self.settings.policy.clone(),
             contains: true,
             deadline: self.settings.deadline,
+            aborts: self.settings.abort_on_cancel,
+            max_request_bytes: self.settings.max_request_bytes,
         };
         HttpFuture::unless_unready(&mut self.inner, self.unready.take(), duty, request)
     }

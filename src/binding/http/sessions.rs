@@ -7,11 +7,12 @@ use std::{
     collections::{HashMap, VecDeque},
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     task::{Context, Poll},
     time::{Duration, Instant},
 };
 
+use super::exchange::Exchange;
 use crate::{
     call::{Call, CallId, Client, Kind, RequestId, Session, Verdict, Waiting},
     outcome::Reason,
@@ -22,6 +23,8 @@ use crate::{
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// Calls that are waited for, or remembered since their answer may be replayed.
 const MAX_REMEMBERED: usize = 4096;
+/// Calls that go on. Of more than that none is found from another connection.
+const MAX_OPEN: usize = 64 * 1024;
 
 /// Clients that are remembered, of which only the name and version are.
 const MAX_CLIENTS: usize = 16 * 1024;
@@ -52,7 +55,7 @@ struct Entry {
 
 enum State {
     /// Its own exchange goes on.
-    Working(Call),
+    Working(Call, Weak<Exchange>),
     /// It has ended without an answer.
     Waiting(Waiting),
     /// The answer has gone by.
@@ -81,10 +84,15 @@ pub(super) fn begin(
     id: &RequestId,
     kind: Kind,
     call: &Call,
+    exchange: &Arc<Exchange>,
 ) -> Option<Arc<dyn Client>> {
-    let entry = Entry { kind, state: State::Working(call.clone()), until: None };
+    let state = State::Working(call.clone(), Arc::downgrade(exchange));
+    let entry = Entry { kind, state, until: None };
     let (replaced, client) = with(|list| {
         let client = list.clients.get(&session.bits()).cloned();
+        if list.calls.len() >= MAX_OPEN {
+            return (Some(entry), client);
+        }
         (list.calls.insert(key(session, id), entry), client)
     });
     // Others' code runs where that ends a call.
@@ -108,7 +116,7 @@ pub(super) fn end(session: Session, id: &RequestId) {
     let removed = with(|list| {
         let key = key(session, id);
         match list.calls.get(&key).map(|entry| &entry.state) {
-            Some(State::Working(_)) => list.calls.remove(&key),
+            Some(State::Working(..)) => list.calls.remove(&key),
             _ => None,
         }
     });
@@ -139,12 +147,12 @@ pub(super) fn deliver(session: Session, id: &RequestId) -> Known {
             State::Delivered(reference) => {
                 return (Known::Delivered { reference: *reference, kind }, [None, None]);
             }
-            State::Working(call) => call.id(),
+            State::Working(call, _) => call.id(),
             State::Waiting(waiting) => waiting.call().id(),
         };
         entry.until = Some(until);
         let known = match std::mem::replace(&mut entry.state, State::Delivered(reference)) {
-            State::Working(call) => Known::Open { call, kind, _waiting: None },
+            State::Working(call, _) => Known::Open { call, kind, _waiting: None },
             State::Waiting(waiting) => {
                 Known::Open { call: waiting.call().clone(), kind, _waiting: Some(waiting) }
             }
@@ -160,13 +168,16 @@ pub(super) fn deliver(session: Session, id: &RequestId) -> Known {
 
 /// The client does not want the answer of a request any more.
 pub(super) fn cancel(session: Session, id: &RequestId) {
-    let call = with(|list| match &list.calls.get(&key(session, id))?.state {
-        State::Working(call) => Some(call.clone()),
-        State::Waiting(waiting) => Some(waiting.call().clone()),
+    let found = with(|list| match &list.calls.get(&key(session, id))?.state {
+        State::Working(call, exchange) => Some((call.clone(), exchange.upgrade())),
+        State::Waiting(waiting) => Some((waiting.call().clone(), None)),
         State::Delivered(_) => None,
     });
-    if let Some(call) = call {
+    if let Some((call, exchange)) = found {
         leave(&call, Verdict::cancelled());
+        if let Some(exchange) = exchange {
+            exchange.wake();
+        }
     }
 }
 

@@ -329,7 +329,7 @@ impl Desk {
     }
 
     /// Whether a request is still owed its answer.
-    pub(super) fn owes(&self) -> bool {
+    pub(in super::super) fn owes(&self) -> bool {
         if self.is_settled {
             return false;
         }
@@ -337,6 +337,12 @@ impl Desk {
         messages.any(|(at, message)| {
             message.is_request() && !message.is_cancelled() && !self.seats.is_done(at)
         })
+    }
+
+    /// Whether the client has asked for all of it to stop.
+    pub(in super::super) fn is_unwanted(&self) -> bool {
+        let mut requests = self.exchange.messages().iter().filter(|it| it.is_request()).peekable();
+        requests.peek().is_some() && requests.all(Message::is_cancelled)
     }
 
     /// The answers that are owed may come on another connection.
@@ -352,6 +358,8 @@ impl Desk {
                 let call = self.seats.call(at, message);
                 if call.decided().is_none() {
                     sessions::wait(session, &id.key, message.kind, call);
+                } else {
+                    sessions::deliver(session, &id.key);
                 }
             }
             self.seats.set_done(at);

@@ -40,6 +40,10 @@ impl Fault {
         Self::upstream(None, Cause::new("http_body", what))
     }
 
+    pub(super) fn no_json() -> Self {
+        Self::nonsense("the body is no JSON")
+    }
+
     /// A body that ends without the answer.
     pub(super) fn no_answer() -> Self {
         Self::nonsense("the body ended without the answer")

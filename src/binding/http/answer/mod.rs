@@ -149,11 +149,6 @@ impl Answering {
         self.is_over && self.out.is_empty() && self.trailers.is_none() && self.error.is_none()
     }
 
-    /// Whether a call is owed an answer.
-    pub(super) fn owes(&self) -> bool {
-        self.desk.owes()
-    }
-
     /// Bytes that are ready to go out.
     pub(super) fn ready_bytes(&self) -> u64 {
         self.out.iter().map(|frame| frame.len() as u64).sum()
@@ -202,10 +197,11 @@ impl Answering {
 
     fn read(&mut self, frame: Bytes) {
         match &mut self.reader {
-            Reader::Json { json, .. } if self.desk.contains => {
+            Reader::Json { json, otherwise } if self.desk.contains => {
                 match json.edit(frame, &mut self.desk, &mut self.out) {
                     Step::More if json.is_malformed() && !json.has_begun() => {
-                        self.fail(&Fault::nonsense("the body is no JSON"), None);
+                        let fault = otherwise.take();
+                        self.fail(&fault.map_or_else(Fault::no_json, |fault| *fault), None);
                     }
                     Step::More => {}
                     Step::Replaced(text) => {
@@ -274,12 +270,10 @@ impl Answering {
                 if is_owed {
                     let fault = match otherwise.take() {
                         Some(fault) => *fault,
-                        None if json.is_malformed() => Fault::nonsense("the body is no JSON"),
+                        None if json.is_malformed() => Fault::no_json(),
                         None => Fault::no_answer(),
                     };
                     self.fail(&fault, None);
-                    // What went out ends as it came.
-                    self.error = None;
                 } else {
                     json.release(&mut self.out);
                 }
@@ -305,6 +299,8 @@ impl Answering {
             Reader::Opaque if self.desk.exchange.is_resumable() => self.desk.wait(),
             Reader::Opaque => {}
         }
+        // What went out ends as it came.
+        self.error = None;
         self.desk.seats.clear();
     }
 
@@ -341,6 +337,18 @@ impl Answering {
                 self.error = Some(broken());
             }
         }
+        self.desk.seats.clear();
+    }
+
+    /// Nobody waits for what there is still to come.
+    pub(super) fn abort(&mut self, fault: &Fault) {
+        if let Reader::Json { json, .. } = &self.reader
+            && self.desk.contains
+            && !json.has_begun()
+        {
+            self.replacement = Some(self.desk.fail(fault));
+        }
+        self.is_over = true;
         self.desk.seats.clear();
     }
 
