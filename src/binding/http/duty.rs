@@ -40,6 +40,23 @@ pub struct Begun {
     pub(super) guard: Guard,
     /// Whether no other layer of ours is further out.
     pub(super) is_owner: bool,
+    /// The layer's own, which the policy's gives way to.
+    deadline: Option<Duration>,
+}
+
+impl Begun {
+    /// Begins to count, where there has to be an answer in time. To be asked once the request is
+    /// handed on: a layer further in may have given the call its policy.
+    pub(super) fn arm(&mut self) {
+        if !self.guard.contains || self.desk.exchange.is_unread() {
+            return;
+        }
+        let mut tools = self.desk.exchange.messages().iter().filter(|it| it.kind == Kind::ToolCall);
+        let deadline = tools
+            .next()
+            .and_then(|tool| self.deadline.or_else(|| tool.call.policy().deadline_after()));
+        self.guard.set_deadline(deadline);
+    }
 }
 
 impl fmt::Debug for Begun {
@@ -104,13 +121,8 @@ impl Duty {
         if sits && let Some(logging) = &self.logging {
             guard.span = begin_logging(logging, &exchange);
         }
-        if self.contains && sits {
-            let tool = exchange.messages().iter().find(|message| message.kind == Kind::ToolCall);
-            let deadline =
-                tool.and_then(|tool| self.deadline.or_else(|| tool.call.policy().deadline_after()));
-            guard.set_deadline(deadline);
-        }
-        Begun { desk: Desk::new(exchange, seats, self.contains), guard, is_owner }
+        let deadline = self.deadline;
+        Begun { desk: Desk::new(exchange, seats, self.contains), guard, is_owner, deadline }
     }
 }
 

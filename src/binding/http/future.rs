@@ -18,7 +18,7 @@ use tower::BoxError;
 use tower_service::Service;
 
 use super::{
-    answer::Plan,
+    answer::{Desk, Plan},
     body::{Inner, ResponseBody, Watched},
     duty::{Begun, Duty},
     exchange::{Exchange, Shared},
@@ -174,10 +174,15 @@ where
         let (mut parts, body) = request.into_parts();
         let sort = Sort::of(&parts);
         if sort == Sort::Messages {
+            // Cloning a service is its author's code.
+            let (service, unready) = match Guard::new(duty.contains).run(|| inner.take()) {
+                Ok(service) => (Some(service), unready),
+                Err(cause) => (None, unready.or(Some(Err(cause)))),
+            };
             let step = Step::Reading {
                 reading: Some(Reading::new(body, duty.max_request_bytes.unwrap_or(MAX_REQUEST))),
                 parts: Some(Box::new(parts)),
-                service: Some(inner.take()),
+                service,
             };
             return Self { step, duty: Some(duty), begun: None, unready, errors: PhantomData };
         }
@@ -196,7 +201,7 @@ where
     ) -> Self {
         let mut begun = begun.map(Box::new);
         let step = match &mut begun {
-            Some(begun) => begun.call(inner, unready, request),
+            Some(begun) => begun.call(Some(inner), unready, request),
             None => Step::Calling { answer: inner.call(request) },
         };
         Self { step, duty: None, begun, unready: None, errors: PhantomData }
@@ -228,18 +233,21 @@ where
                         Ok(Poll::Pending) => return Poll::Pending,
                         Err(cause) => Some(Err(cause)),
                     };
-                    let (Some(reading), Some(mut parts), Some(mut service), Some(duty)) =
-                        (reading.take(), parts.take(), service.take(), this.duty.take())
+                    let (Some(reading), Some(mut parts), Some(duty)) =
+                        (reading.take(), parts.take(), this.duty.take())
                     else {
                         return Poll::Pending;
                     };
+                    let mut service = service.take();
                     let exchange = Arc::new(duty.exchange(&parts, &reading));
                     share(&exchange, &mut parts);
                     let body = reading.replay(&exchange);
                     let mut begun = Box::new(duty.begin(exchange, true));
                     let request = Request::from_parts(*parts, body);
                     let unready = panic.or(this.unready.take());
-                    let step = begun.call(&mut service, unready, request);
+                    let step = begun.call(service.as_mut(), unready, request);
+                    let stray = begun.guard.drop(|| drop(service));
+                    begun.desk.report(stray);
                     *this.begun = Some(begun);
                     this.step.set(step);
                 }
@@ -333,14 +341,13 @@ fn follow<R>(parts: response::Parts, body: R, begun: Begun) -> Followed<R>
 where
     R: Body,
 {
-    let Begun { desk, guard, is_owner } = begun;
+    let Begun { desk, guard, is_owner, .. } = begun;
     let mut answering = match Plan::of(&parts, desk) {
         Plan::Follow(answering) => answering,
         Plan::Fail(fault, desk) => {
-            let begun = Begun { desk, guard, is_owner };
-            let panic = begun.guard.drop(|| drop(body));
-            begun.desk.report(panic);
-            return Followed::Response(answer_with(parts, begun, &fault));
+            let panic = guard.drop(|| drop(body));
+            desk.report(panic);
+            return Followed::Response(answer_with(parts, desk, guard, is_owner, &fault));
         }
     };
     if body.is_end_stream() {
@@ -376,19 +383,21 @@ fn release<R>(
 /// The answer that tells of a fault, where there is no response at all.
 fn answer<R>(begun: Begun, fault: &Fault) -> Response<ResponseBody<R>> {
     let (parts, ()) = Response::new(()).into_parts();
-    answer_with(parts, begun, fault)
+    answer_with(parts, begun.desk, begun.guard, begun.is_owner, fault)
 }
 
 /// The same, with what the head of a response says that is none of its body's.
 fn answer_with<R>(
     mut parts: response::Parts,
-    mut begun: Begun,
+    mut desk: Desk,
+    guard: Guard,
+    is_owner: bool,
     fault: &Fault,
 ) -> Response<ResponseBody<R>> {
-    let answers = begun.desk.fail(fault);
-    let body = write_head(&mut parts, &begun.desk.exchange, &answers);
-    let answering = super::answer::Answering::whole(begun.desk, body);
-    let watched = Watched { answering, guard: begun.guard, is_owner: begun.is_owner };
+    let answers = desk.fail(fault);
+    let body = write_head(&mut parts, &desk.exchange, &answers);
+    let answering = super::answer::Answering::whole(desk, body);
+    let watched = Watched { answering, guard, is_owner };
     Response::from_parts(parts, ResponseBody::ready(Box::new(watched)))
 }
 
@@ -420,21 +429,23 @@ impl Begun {
     /// Hands the request on, unless there is something else to be answered.
     fn call<S, B, R>(
         &mut self,
-        inner: &mut Queued<S>,
+        inner: Option<&mut Queued<S>>,
         unready: Option<Unready>,
         request: Request<RequestBody<B>>,
     ) -> Step<S, B, R>
     where
         S: Service<Request<RequestBody<B>>> + Clone,
     {
-        if let Some(unready) = unready {
+        let (None, Some(inner)) = (&unready, inner) else {
             let panic = self.guard.drop(|| drop(request));
             self.desk.report(panic);
-            let fault = Fault::of(unready, self.desk.seats.calls().next());
-            return Step::Failed { fault: Some(fault) };
-        }
+            let fault = unready.map(|unready| Fault::of(unready, self.desk.seats.calls().next()));
+            return Step::Failed { fault };
+        };
         // A service's synchronous part runs here, before there is a future.
-        match self.run(|| inner.call(request)) {
+        let called = self.run(|| inner.call(request));
+        self.arm();
+        match called {
             Ok(answer) => Step::Calling { answer },
             Err(cause) => Step::Failed { fault: Some(Fault::panic(cause)) },
         }

@@ -136,6 +136,10 @@ impl Read {
     /// the server, or none at all.
     pub(in super::super) fn of(facts: &Facts, headers: &HeaderMap) -> Option<Self> {
         if facts.method.shape.is_nothing() {
+            // JSON of something else may have an id as well.
+            if !head::speaks_mcp(headers) {
+                return None;
+            }
             let is_answer =
                 facts.result.shape != Shape::Absent || facts.error.shape != Shape::Absent;
             return Id::of(&facts.id)
@@ -280,7 +284,9 @@ mod tests {
             let (read, _) = scanner.push(rest);
             rest = &rest[read..];
         }
-        Read::of(scanner.facts(), &HeaderMap::new())
+        let mut headers = HeaderMap::new();
+        headers.insert("mcp-protocol-version", http::HeaderValue::from_static("2025-11-25"));
+        Read::of(scanner.facts(), &headers)
     }
 
     #[test]
