@@ -14,7 +14,22 @@
 //! # }
 //! ```
 //!
-//! `notes` is a `ServerHandler` again and serves over every transport. From now on
+//! `notes` is a `ServerHandler` again and serves over every transport. Round any HTTP service that
+//! speaks MCP, in axum, in hyper, or as a reverse proxy in front of a server in another language,
+//! the same layers go where any tower layer goes:
+//!
+//! ```
+//! # #[cfg(feature = "http")] {
+//! use axum::{Router, routing::post};
+//! use tower_outcome::OutcomeLayer;
+//!
+//! # async fn mcp() {}
+//! let app: Router = Router::new().route("/mcp", post(mcp)).layer(OutcomeLayer::new());
+//! # let _ = app;
+//! # }
+//! ```
+//!
+//! Both together share one record and write one line. From now on
 //!
 //! - a tool that panics is answered at once, instead of never;
 //! - an unknown error (`?`) reaches the model as a fixed sentence with a reference, and the
@@ -122,6 +137,9 @@
 //! A layer's author needs [`McpRequest`] and [`McpReply`], [`Call`] with [`Verdict`], [`Kind`] and
 //! [`Origin`], and the layers one by one: [`LogLayer`], [`ClassifyLayer`], [`ContainLayer`].
 //!
+//! Round an HTTP service: [`binding::http`] says what happens to requests and answers, and what goes
+//! inside and what outside.
+//!
 //! A binding's author needs the module [`binding`], [`Rendering`] and [`Declaration`], and
 //! [`Scoped`] round the handler.
 //!
@@ -148,9 +166,11 @@
 //! `reason`, `duration_ms` (a number with three decimals, up to the verdict), `call_id` (the
 //! reference in a fault's text), `reference` (an upstream server's own; on `tool_failed` what the
 //! client was told), `request_id` (a string), `client_name`, `client_version`, `protocol_version`,
-//! `transport`, `session` (a hash), `task_id`, `trace_id` and `span_id` of the caller, and `notes`
-//! (what the tool left with [`Call::note`], as one JSON object). `route`, `principal`,
-//! `request_bytes`, `result_bytes` and `result_scanned` are reserved.
+//! `transport`, `route` (as [`LogLayer::route`] names it), `session` (a hash), `task_id`,
+//! `trace_id` and `span_id` of the caller, `request_bytes` and `result_bytes` (of the two messages,
+//! over HTTP), `result_scanned` (`false` where an answer could not be read), and `notes` (what the
+//! tool left with [`Call::note`], as one JSON object). `principal` is reserved. Of an HTTP request
+//! that carries no message, `method` is the HTTP method.
 //!
 //! With [`OutcomeLayer::span`] tool calls run in a span `tool_call` with `tool` and `call_id`.
 //!
@@ -184,6 +204,8 @@
 //! # Features
 //!
 //! - `rmcp` (default): [`ServerHandlerExt::layered`].
+//! - `http` (default): the layers round HTTP services, [`binding::http`].
+//! - `toml`: [`Policy::from_toml`].
 //! - `reqwest`: its timeouts and 429 answers count as faults that heal themselves.
 //! - `anyhow`, `eyre`: the errors inside their reports are recognised too.
 
@@ -222,7 +244,7 @@ pub use crate::{
     log::{Log, LogFuture, LogLayer, OnOutcome},
     only_tools::{OnlyTools, OnlyToolsFuture, OnlyToolsLayer, only_tools},
     outcome::{Actor, Cause, Code, Declared, Failure, Level, Outcome, Reason, Retryable},
-    outcome_layer::OutcomeLayer,
+    outcome_layer::{OutcomeLayer, OutcomeService},
     policy::{Heals, Policy, Refusal, Undeclared},
     ready::Admission,
     redact::{Redact, Redactor, redact_fn},

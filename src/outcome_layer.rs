@@ -1,13 +1,22 @@
 //! The three layers in one.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 
+use tower::BoxError;
 use tower_layer::Layer;
+use tower_service::Service;
 
 use crate::{
+    binding::McpRequest,
     classify::{Classify, ClassifyLayer},
     contain::{Contain, ContainLayer},
     log::{Log, LogLayer, OnOutcome},
+    macros::accessors,
     policy::Policy,
     redact::Redact,
 };
@@ -98,10 +107,46 @@ impl OutcomeLayer {
 }
 
 impl<S> Layer<S> for OutcomeLayer {
-    type Service = Log<Classify<Contain<S>>>;
+    type Service = OutcomeService<S>;
 
-    fn layer(&self, inner: S) -> Self::Service {
-        self.log.layer(self.classify.layer(self.contain.layer(inner)))
+    fn layer(&self, inner: S) -> OutcomeService<S> {
+        OutcomeService { stack: self.log.layer(self.classify.layer(self.contain.layer(inner))) }
+    }
+}
+
+/// The service of [`OutcomeLayer`].
+///
+/// Round a typed service it is the three in one another; round an HTTP service it does the work of
+/// the three at once, so that an answer is read once and handed on once.
+#[derive(Clone, Debug)]
+pub struct OutcomeService<S> {
+    pub(crate) stack: Log<Classify<Contain<S>>>,
+}
+
+impl<S> OutcomeService<S> {
+    accessors!(
+        self => self.stack.get_ref().get_ref().get_ref(),
+        self.stack.get_mut().get_mut().get_mut(),
+        self.stack.into_inner().into_inner().into_inner()
+    );
+}
+
+impl<R, S> Service<R> for OutcomeService<S>
+where
+    R: McpRequest,
+    S: Service<R, Response = R::Reply> + Clone,
+    S::Error: Into<BoxError>,
+{
+    type Response = R::Reply;
+    type Error = Infallible;
+    type Future = <Log<Classify<Contain<S>>> as Service<R>>::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Service::<R>::poll_ready(&mut self.stack, cx)
+    }
+
+    fn call(&mut self, request: R) -> Self::Future {
+        self.stack.call(request)
     }
 }
 

@@ -1,5 +1,8 @@
 //! How a protocol library's types teach the layers what they carry.
 //!
+//! [`rmcp`] is such a binding; [`http`] is one of another kind, since an HTTP request has yet to be
+//! read.
+//!
 //! The layers know no protocol library. A binding implements [`McpRequest`] and [`McpReply`] for
 //! the request and the answer of a tower service, and every layer of this crate works on it. Its
 //! innermost service runs the handler in the [scope](crate::Scoped::new) of the request's call.

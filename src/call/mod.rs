@@ -345,6 +345,13 @@ impl Call {
         self.state().origin = Some(Arc::new(origin));
     }
 
+    /// Names the route: the innermost layer's name for it is right.
+    pub(crate) fn set_route(&self, route: &Arc<str>) {
+        let mut origin = Arc::unwrap_or_clone(self.state().origin.take().unwrap_or_default());
+        origin.route = Some(Arc::clone(route));
+        self.state().origin = Some(Arc::new(origin));
+    }
+
     /// The policy in force: the innermost layer's, within what those further out decide.
     #[must_use]
     pub fn policy(&self) -> Arc<Policy> {

@@ -52,8 +52,10 @@ fn judge_failed_result(call: &Call, result: &ResultView<'_>, record: Option<&Val
     if let Some(declaration) = record.and_then(Declaration::from_value) {
         return declared(&declaration, text, &policy).into();
     }
-    // A record that is none declares nothing: without the flag, this is a success.
-    if !result.is_error {
+    // A record that is none declares nothing: without the flag, this is a success. Of other
+    // requests only the result of a task may have the flag, which is that of the tool.
+    let has_flag = call.kind().is_tool() || call.method() == "tasks/result";
+    if !(result.is_error && has_flag) {
         return Verdict::completed().into();
     }
     if call.kind() == Kind::MalformedToolCall {

@@ -49,7 +49,8 @@ impl LogLayer {
     }
 
     /// Names the route that the layer stands on, for the field `route`: where several routes, or
-    /// servers, of one process have layers of their own. None by default.
+    /// servers, of one process have layers of their own. Of several in a stack the innermost is
+    /// right. None by default.
     #[must_use]
     pub fn route(mut self, route: impl Into<Arc<str>>) -> Self {
         Arc::make_mut(&mut self.logging).route = Some(route.into());

@@ -14,7 +14,7 @@ pub(crate) use self::future::verdict_of_error;
 pub(crate) use self::span::ToolSpan;
 pub use self::{future::LogFuture, layer::LogLayer, service::Log};
 use crate::{
-    call::{Call, Kind, Origin, Record, Sink},
+    call::{Call, Kind, Record, Sink},
     outcome::Level,
     redact::{Redact, Redactor},
     target,
@@ -99,13 +99,16 @@ impl Logging {
         !self.events || self.is_heard()
     }
 
-    /// Adds what the layer itself knows to where a request came from.
-    pub(crate) fn origin(&self, origin: Origin) -> Origin {
-        Origin { route: self.route.clone().or(origin.route), ..origin }
+    /// Tells a call which route the layer stands on.
+    pub(crate) fn name_route(&self, call: &Call) {
+        if let Some(route) = &self.route {
+            call.set_route(route);
+        }
     }
 
     /// Begins to tell of a call: its start, and the span that a tool is to run in.
     pub(crate) fn begin(&self, call: &Call) -> Option<ToolSpan> {
+        self.name_route(call);
         if self.events && call.kind() != Kind::Notification && call.starts() {
             call.tell_start();
         }

@@ -51,7 +51,7 @@ where
         }
         let call = call.filter(|_| is_heard);
         let span = call.as_ref().and_then(|call| {
-            call.add_origin(self.logging.origin(request.origin()));
+            call.add_origin(request.origin());
             self.logging.begin(call)
         });
         let gone = call.is_some().then(|| request.gone());

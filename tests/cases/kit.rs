@@ -102,7 +102,7 @@ pub(crate) async fn connect(handler: impl ServerHandler) -> Client {
 pub(crate) async fn connect_in(handler: impl ServerHandler, layer: OutcomeLayer) -> Client {
     match LAYERS {
         Layers::Typed => connect_bare(handler.layered(layer)).await,
-        Layers::None => connect_bare(handler).await,
+        Layers::None | Layers::Http | Layers::Both => connect_bare(handler).await,
     }
 }
 

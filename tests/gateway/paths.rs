@@ -12,7 +12,9 @@ async fn asked(server: &Server, gateway: &Gateway, line: &str) -> Result<String,
     let at_server = async {
         let mut at_server = server.accept().await;
         let Head { first, .. } = at_server.head().await;
-        at_server.send(ok("application/json", LISTED)).await;
+        // It ends here, so that no later request is sent on it while it closes.
+        let answer = ok("application/json", LISTED);
+        at_server.send(answer.replacen("\r\n", "\r\nConnection: close\r\n", 1)).await;
         first
     };
     // One of the two comes: a request at the server, or an answer without it.

@@ -77,7 +77,12 @@ impl Transport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layers {
     None,
+    /// Round the handler.
     Typed,
+    /// Round the HTTP service.
+    Http,
+    /// Round both.
+    Both,
 }
 
 enum Wire {
@@ -125,11 +130,14 @@ impl Client {
                 Layers::Typed => {
                     Self::in_process(server::layered(server, &server::layer(None)), revision)
                 }
+                Layers::Http | Layers::Both => panic!("there is no HTTP on a pipe"),
             };
         }
         let layers = match layers {
             Layers::None => "none",
             Layers::Typed => "typed",
+            Layers::Http => "http",
+            Layers::Both => "both",
         };
         let flags = [&["--layers", layers], flags].concat();
         match transport.mode() {

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Version};
 
 /// One exchange.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Exchange {
     /// Where it is, as `folder/file` without the ending.
     pub name: String,

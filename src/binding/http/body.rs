@@ -37,7 +37,7 @@ pin_project! {
                 // Those further in first: they know whether the answer has gone by.
                 let panic = watched.guard.drop(|| this.inner.set(Inner::Gone));
                 watched.answering.desk.report(panic);
-                watched.answering.leave(watched.is_owner);
+                watched.answering.leave();
             }
         }
     }
@@ -57,8 +57,6 @@ pin_project! {
 pub(super) struct Watched {
     pub(super) answering: Answering,
     pub(super) guard: Guard,
-    /// Whether no other layer of ours is further out.
-    pub(super) is_owner: bool,
 }
 
 impl<B> ResponseBody<B> {

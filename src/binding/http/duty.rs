@@ -38,8 +38,6 @@ pub(super) struct Duty {
 pub struct Begun {
     pub(super) desk: Desk,
     pub(super) guard: Guard,
-    /// Whether no other layer of ours is further out.
-    pub(super) is_owner: bool,
     /// The layer's own, which the policy's gives way to.
     deadline: Option<Duration>,
 }
@@ -73,10 +71,11 @@ impl Duty {
 
     /// Whether it needs to know what a request says, even if it does not fail.
     fn needs_calls(&self) -> bool {
-        match &self.logging {
-            Some(logging) => logging.is_needed(),
-            None => self.policy.is_some() || self.deadline.is_some() || target::are_calls_needed(),
-        }
+        let is_told = self.logging.as_ref().is_some_and(|logging| logging.is_needed());
+        // One that only logs has nothing to do with what others need.
+        let is_log = self.logging.is_some() && !self.contains;
+        let has_rules = self.policy.is_some() || self.deadline.is_some();
+        is_told || (!is_log && (has_rules || target::are_calls_needed()))
     }
 
     /// What is known of a request whose body has been read as far as it will be.
@@ -108,30 +107,28 @@ impl Duty {
         let mut guard = Guard::new(self.contains);
         guard.aborts = self.aborts;
         let sits = match &self.logging {
-            Some(logging) => logging.is_heard(),
-            None => self.needs_calls(),
+            Some(logging) if !self.contains => logging.is_heard(),
+            _ => self.needs_calls(),
         };
         let mut seats = Seats::new(self.logging.clone(), self.policy);
-        if sits || self.logging.is_some() {
+        if !exchange.is_unread() {
             seats.take(&exchange, sits);
         }
         if sits && is_owner {
             begin_session(&exchange);
         }
-        if sits && let Some(logging) = &self.logging {
+        if let Some(logging) = self.logging.as_ref().filter(|logging| logging.is_heard()) {
             guard.span = begin_logging(logging, &exchange);
         }
         let deadline = self.deadline;
-        Begun { desk: Desk::new(exchange, seats, self.contains), guard, is_owner, deadline }
+        Begun { desk: Desk::new(exchange, seats, self.contains, is_owner), guard, deadline }
     }
 }
 
 fn begin_logging(logging: &Logging, exchange: &Exchange) -> Option<crate::log::ToolSpan> {
     let mut span = None;
-    for call in
-        exchange.http_call().into_iter().chain(exchange.messages().iter().map(|it| &it.call))
-    {
-        call.add_origin(logging.origin(Origin::default()));
+    if let Some(call) = exchange.http_call() {
+        logging.name_route(call);
     }
     for message in exchange.messages() {
         let begun = logging.begin(&message.call);

@@ -3,8 +3,8 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
     },
     task::Waker,
 };
@@ -27,10 +27,9 @@ pub(super) struct Exchange {
     said: OnceLock<Said>,
     /// What a failure is logged as that no message can be blamed for.
     http_call: Option<Call>,
-    /// Where the last frame lies that one of our layers has handed on.
-    passed: AtomicUsize,
-    /// Whether it replaces what must not go out.
-    is_edited: AtomicBool,
+    /// The last frame that one of our layers has handed on to another one, and whether that one
+    /// replaces what must not go out.
+    passed: Mutex<Option<(Bytes, bool)>>,
     is_resumable: AtomicBool,
     /// Who is to be woken when a request is cancelled.
     waker: Mutex<Option<Waker>>,
@@ -78,8 +77,7 @@ impl Exchange {
             unread,
             said,
             http_call: None,
-            passed: AtomicUsize::new(0),
-            is_edited: AtomicBool::new(false),
+            passed: Mutex::new(None),
             is_resumable: AtomicBool::new(false),
             waker: Mutex::new(None),
         }
@@ -139,11 +137,6 @@ impl Exchange {
         }
     }
 
-    /// Whether everything is answered that had to be.
-    pub(super) fn is_answered(&self) -> bool {
-        self.messages().iter().all(|message| !message.is_request() || message.is_answered())
-    }
-
     /// The call of a request that carries no message: it makes no event unless it fails.
     pub(super) fn http_call(&self) -> Option<&Call> {
         self.http_call.as_ref()
@@ -153,17 +146,26 @@ impl Exchange {
         Call::begin(Kind::Request, self.method.as_str().to_owned().into(), None, None)
     }
 
-    /// Notes that one of our layers has handed on this frame.
+    /// Notes that one of our layers has handed on this frame. It is kept, so that no other frame
+    /// can have its place in memory.
     pub(super) fn set_passed(&self, frame: &Bytes, is_edited: bool) {
-        self.passed.store(frame.as_ptr() as usize, Ordering::Relaxed);
-        self.is_edited.store(is_edited, Ordering::Relaxed);
+        let frame = Some((frame.clone(), is_edited));
+        let earlier = std::mem::replace(&mut *self.passed(), frame);
+        drop(earlier);
     }
 
     /// Whether it was this frame, untouched, so that whoever is further out need not read it again;
     /// unless it edits, and the other one did not.
     pub(super) fn has_passed(&self, frame: &Bytes, edits: bool) -> bool {
-        self.passed.load(Ordering::Relaxed) == frame.as_ptr() as usize
-            && (!edits || self.is_edited.load(Ordering::Relaxed))
+        let passed = self.passed();
+        passed.as_ref().is_some_and(|(passed, is_edited)| {
+            (passed.as_ptr(), passed.len()) == (frame.as_ptr(), frame.len())
+                && (!edits || *is_edited)
+        })
+    }
+
+    fn passed(&self) -> MutexGuard<'_, Option<(Bytes, bool)>> {
+        self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether an answer that has not come may still come on another connection.

@@ -117,13 +117,13 @@ pin_project! {
             {
                 let panic = watched.guard.drop(|| drop(body.take()));
                 watched.answering.desk.report(panic);
-                watched.answering.leave(watched.is_owner);
+                watched.answering.leave();
             }
             if let Some(mut begun) = this.begun.take() {
                 // Those further in first: they know whether the answer has gone by.
                 let panic = begun.guard.drop(|| this.step.set(Step::Done));
                 begun.desk.report(panic);
-                if begun.is_owner {
+                if begun.desk.is_owner {
                     begun.desk.leave();
                 }
             }
@@ -341,19 +341,19 @@ fn follow<R>(parts: response::Parts, body: R, begun: Begun) -> Followed<R>
 where
     R: Body,
 {
-    let Begun { desk, guard, is_owner, .. } = begun;
+    let Begun { desk, guard, .. } = begun;
     let mut answering = match Plan::of(&parts, desk) {
         Plan::Follow(answering) => answering,
         Plan::Fail(fault, desk) => {
             let panic = guard.drop(|| drop(body));
             desk.report(panic);
-            return Followed::Response(answer_with(parts, desk, guard, is_owner, &fault));
+            return Followed::Response(answer_with(parts, desk, guard, &fault));
         }
     };
     if body.is_end_stream() {
         answering.end(super::answer::End::Clean);
     }
-    let watched = Box::new(Watched { answering, guard, is_owner });
+    let watched = Box::new(Watched { answering, guard });
     if watched.answering.holds_head() {
         let (parts, body) = (Box::new(parts), Box::pin(body));
         return Followed::Holding { parts, body, watched };
@@ -383,7 +383,7 @@ fn release<R>(
 /// The answer that tells of a fault, where there is no response at all.
 fn answer<R>(begun: Begun, fault: &Fault) -> Response<ResponseBody<R>> {
     let (parts, ()) = Response::new(()).into_parts();
-    answer_with(parts, begun.desk, begun.guard, begun.is_owner, fault)
+    answer_with(parts, begun.desk, begun.guard, fault)
 }
 
 /// The same, with what the head of a response says that is none of its body's.
@@ -391,13 +391,12 @@ fn answer_with<R>(
     mut parts: response::Parts,
     mut desk: Desk,
     guard: Guard,
-    is_owner: bool,
     fault: &Fault,
 ) -> Response<ResponseBody<R>> {
     let answers = desk.fail(fault);
     let body = write_head(&mut parts, &desk.exchange, &answers);
     let answering = super::answer::Answering::whole(desk, body);
-    let watched = Watched { answering, guard, is_owner };
+    let watched = Watched { answering, guard };
     Response::from_parts(parts, ResponseBody::ready(Box::new(watched)))
 }
 

@@ -17,7 +17,9 @@ use super::{
     future::{Answering, HttpFuture, Passing},
     request::RequestBody,
 };
-use crate::{classify::Classify, contain::Contain, log::Log, target};
+use crate::{
+    classify::Classify, contain::Contain, log::Log, outcome_layer::OutcomeService, target,
+};
 
 impl<S, B, R> Service<Request<B>> for Log<S>
 where
@@ -108,5 +110,40 @@ where
             max_request_bytes: self.settings.max_request_bytes,
         };
         HttpFuture::unless_unready(&mut self.inner, self.unready.take(), duty, request)
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for OutcomeService<S>
+where
+    S: Service<Request<RequestBody<B>>, Response = Response<R>> + Clone,
+    S::Error: Into<BoxError>,
+    B: Body,
+    B::Error: Into<BoxError>,
+    R: Body,
+    R::Error: Into<BoxError>,
+{
+    type Response = Response<ResponseBody<R>>;
+    type Error = Infallible;
+    type Future = HttpFuture<S, B, R, Answering>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.stack.get_mut().get_mut().poll_inner_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        target::cannot_contain();
+        let logging = Arc::clone(&self.stack.logging);
+        let classify = self.stack.get_mut();
+        let policy = classify.policy.clone();
+        let contain = classify.get_mut();
+        let duty = Duty {
+            max_request_bytes: logging.max_request_bytes,
+            logging: Some(logging),
+            policy: policy.or_else(|| contain.settings.policy.clone()),
+            contains: true,
+            deadline: contain.settings.deadline,
+            aborts: contain.settings.abort_on_cancel,
+        };
+        HttpFuture::unless_unready(&mut contain.inner, contain.unready.take(), duty, request)
     }
 }

@@ -31,6 +31,8 @@ pub(in super::super) struct Desk {
     pub(in super::super) seats: Seats,
     /// Whether what must not go out is replaced.
     pub(in super::super) contains: bool,
+    /// Whether no other layer of ours is further out.
+    pub(in super::super) is_owner: bool,
     /// The answer has gone by to a request that nobody has read.
     is_settled: bool,
 }
@@ -39,13 +41,18 @@ pub(in super::super) struct Desk {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     Pass,
-    /// This takes its place.
-    Replace(String),
+    /// These take its place: several where it refused a batch.
+    Replace(Vec<String>),
 }
 
 impl Desk {
-    pub(in super::super) fn new(exchange: Arc<Exchange>, seats: Seats, contains: bool) -> Self {
-        Self { exchange, seats, contains, is_settled: false }
+    pub(in super::super) fn new(
+        exchange: Arc<Exchange>,
+        seats: Seats,
+        contains: bool,
+        is_owner: bool,
+    ) -> Self {
+        Self { exchange, seats, contains, is_owner, is_settled: false }
     }
 
     /// The same of the only message of a body, where it may be that nobody needs to know more of a
@@ -55,7 +62,27 @@ impl Desk {
             self.is_settled = true;
             return Decision::Pass;
         }
-        self.decide(facts, raw)
+        self.decide_alone(facts, raw)
+    }
+
+    /// The same of a message that stands in no array. An error without an id then answers all of a
+    /// batch: the server could not even tell its messages apart.
+    pub(super) fn decide_alone(&mut self, facts: &Facts, raw: Option<&[u8]>) -> Decision {
+        let is_nameless = facts.id.is_absent() || facts.id.get().is_some_and(|id| &*id == "null");
+        if !(is_nameless && facts.envelope() == Envelope::Error && self.exchange.is_batch()) {
+            return self.decide(facts, raw);
+        }
+        let exchange = Arc::clone(&self.exchange);
+        let mut texts = Vec::new();
+        for (at, message) in exchange.messages().iter().enumerate() {
+            if !message.is_request() || self.seats.is_done(at) {
+                continue;
+            }
+            if let Decision::Replace(text) = self.answer(at, message, facts, raw, true) {
+                texts.extend(text);
+            }
+        }
+        if texts.is_empty() { Decision::Pass } else { Decision::Replace(texts) }
     }
 
     /// A message has gone by to its end; `raw` is its text, where it is still held, and so can be
@@ -98,7 +125,7 @@ impl Desk {
             let text = self.written(message, &rendering);
             call.set_result_bytes(text.len() as u64);
             call.decide(judgement.verdict.told(rendering.text));
-            Decision::Replace(text)
+            Decision::Replace(vec![text])
         } else {
             call.set_result_bytes(bytes);
             call.decide(judgement.verdict);
@@ -164,7 +191,7 @@ impl Desk {
                 if self.contains && judgement.withhold && raw.is_some() {
                     let rendering = Rendering::fault(kind, None, call.id());
                     call.decide(judgement.verdict.told(rendering.text.clone()));
-                    return Decision::Replace(write::failure(kind, id, false, &rendering));
+                    return Decision::Replace(vec![write::failure(kind, id, false, &rendering)]);
                 }
                 call.decide(judgement.verdict);
                 Decision::Pass
@@ -174,7 +201,7 @@ impl Desk {
                 let call = Call::begin(kind, "".into(), None, None);
                 if raw.is_some() && judge_facts(&call, facts, raw).withhold {
                     let rendering = Rendering::fault(kind, None, reference);
-                    return Decision::Replace(write::failure(kind, id, false, &rendering));
+                    return Decision::Replace(vec![write::failure(kind, id, false, &rendering)]);
                 }
                 Decision::Pass
             }
@@ -187,7 +214,7 @@ impl Desk {
                 }
                 let rendering = Rendering::fault(Kind::Request, None, call.id());
                 call.report(judgement.verdict.told(rendering.text.clone()));
-                Decision::Replace(write::failure(Kind::Request, id, false, &rendering))
+                Decision::Replace(vec![write::failure(Kind::Request, id, false, &rendering)])
             }
             Known::Delivered { .. } | Known::Nothing => Decision::Pass,
         }
@@ -330,13 +357,35 @@ impl Desk {
 
     /// Whether a request is still owed its answer.
     pub(in super::super) fn owes(&self) -> bool {
+        self.owed() > 0
+    }
+
+    /// How many requests are.
+    pub(super) fn owed(&self) -> usize {
         if self.is_settled {
-            return false;
+            return 0;
         }
-        let mut messages = self.exchange.messages().iter().enumerate();
-        messages.any(|(at, message)| {
-            message.is_request() && !message.is_cancelled() && !self.seats.is_done(at)
-        })
+        let messages = self.exchange.messages().iter().enumerate();
+        let owed = messages.filter(|(at, message)| {
+            message.is_request() && !message.is_cancelled() && !self.seats.is_done(*at)
+        });
+        owed.count()
+    }
+
+    /// The notifications have been taken.
+    pub(super) fn notified(&mut self) {
+        let exchange = Arc::clone(&self.exchange);
+        for (at, message) in exchange.messages().iter().enumerate() {
+            if message.is_request() || self.seats.is_done(at) {
+                continue;
+            }
+            message.set_answered();
+            self.seats.set_done(at);
+            if !self.seats.is_empty(at) {
+                self.seats.call(at, message).decide(Verdict::completed());
+            }
+            self.seats.give_up(at);
+        }
     }
 
     /// Whether the client has asked for all of it to stop.

@@ -60,8 +60,12 @@ impl EventsAnswer {
             match seen {
                 Seen::End => self.end(),
                 Seen::Dispatch => {
+                    let is_batch = self.scanner.is_batch();
                     for facts in std::mem::take(&mut self.messages) {
-                        desk.decide(&facts, None);
+                        match is_batch {
+                            true => desk.decide(&facts, None),
+                            false => desk.decide_alone(&facts, None),
+                        };
                     }
                     self.dispatched(desk);
                 }
@@ -167,9 +171,13 @@ impl EventsAnswer {
             } else {
                 data.as_deref()
             };
-            replaced.push(match desk.decide(facts, raw) {
+            let decision = match is_batch {
+                true => desk.decide(facts, raw),
+                false => desk.decide_alone(facts, raw),
+            };
+            replaced.push(match decision {
                 Decision::Pass => None,
-                Decision::Replace(text) => Some(text),
+                Decision::Replace(texts) => Some(texts),
             });
         }
         if replaced.iter().all(Option::is_none) {
@@ -180,11 +188,14 @@ impl EventsAnswer {
             let texts: Vec<String> = replaced
                 .into_iter()
                 .zip(elements)
-                .map(|(replaced, element)| replaced.unwrap_or(element))
+                .map(|(replaced, element)| replaced.map_or(element, |texts| texts.join(",")))
                 .collect();
             write::batch(&texts)
         } else {
-            replaced.into_iter().flatten().next().unwrap_or_default()
+            match &*replaced.into_iter().flatten().next().unwrap_or_default() {
+                [text] => text.clone(),
+                texts => write::batch(texts),
+            }
         };
         Some(with_data(raw.as_deref().unwrap_or_default(), &text))
     }

@@ -40,7 +40,9 @@ enum Mode {
 pub(super) enum Step {
     More,
     /// This is the whole answer.
-    Replaced(String),
+    Replaced(Vec<String>),
+    /// It is the answer to nothing that was asked, and nothing of it has gone out.
+    Stray,
     /// It is none that may go on; something of it has gone out.
     Cut,
 }
@@ -77,14 +79,16 @@ impl JsonAnswer {
         self.scanner.progress() == Progress::Malformed
     }
 
-    /// Reads a frame, all of which goes on.
-    pub(super) fn watch(&mut self, frame: &Bytes, mut message: impl FnMut(&Facts)) {
+    /// Reads a frame, all of which goes on. Tells of each message, and whether it stands in an
+    /// array.
+    pub(super) fn watch(&mut self, frame: &Bytes, mut message: impl FnMut(&Facts, bool)) {
         let mut rest = &**frame;
         while !rest.is_empty() {
             let (read, seen) = self.scanner.push(rest);
             rest = rest.get(read..).unwrap_or_default();
             if seen == Seen::End {
-                message(&self.scanner.take_facts());
+                let is_batch = self.scanner.is_batch();
+                message(&self.scanner.take_facts(), is_batch);
             }
         }
     }
@@ -108,6 +112,7 @@ impl JsonAnswer {
                     let raw = (self.mode == Mode::Holding)
                         .then(|| self.held.copy_with(frame.get(start..at).unwrap_or_default()));
                     let raw = raw.as_deref().map(|raw| lead(raw).1);
+                    let owed = desk.owed();
                     let decision = match self.mode {
                         Mode::Discarding => Decision::Pass,
                         _ if single => desk.decide_single(&facts, raw),
@@ -115,6 +120,9 @@ impl JsonAnswer {
                     };
                     match (decision, self.mode) {
                         (_, Mode::Discarding) => start = at,
+                        _ if single && !self.has_begun && owed > 0 && desk.owed() == owed => {
+                            return Step::Stray;
+                        }
                         (Decision::Replace(text), _) if single => {
                             self.held.discard();
                             return Step::Replaced(text);
@@ -123,7 +131,7 @@ impl JsonAnswer {
                             let replaced =
                                 self.held.take_with(frame.get(start..at).unwrap_or_default());
                             out.push_back(Bytes::copy_from_slice(lead(&replaced).0));
-                            out.push_back(text.into());
+                            out.push_back(text.join(",").into());
                             self.has_begun = true;
                             start = at;
                         }
@@ -176,7 +184,9 @@ impl JsonAnswer {
             Mode::Flowing | Mode::Discarding => {}
             Mode::Deciding | Mode::Holding => {
                 let is_result = self.scanner.facts().envelope() == Envelope::Result;
-                let is_held = is_error || (is_result && desk.holds_results());
+                // What is no answer is none to this request either.
+                let is_stray = !is_result && !self.scanner.is_batch();
+                let is_held = is_error || is_stray || (is_result && desk.holds_results());
                 self.mode = if is_held { Mode::Holding } else { Mode::Flowing };
             }
         }
@@ -197,7 +207,7 @@ impl JsonAnswer {
         let fault = Fault::oversize(&raw);
         let answer = desk.fail_one(self.scanner.facts(), &fault);
         match (self.scanner.is_batch(), answer) {
-            (false, Some(answer)) => Step::Replaced(answer),
+            (false, Some(answer)) => Step::Replaced(vec![answer]),
             (true, Some(answer)) => {
                 out.push_back(Bytes::copy_from_slice(lead(&raw).0));
                 out.push_back(answer.into());
@@ -213,11 +223,9 @@ impl JsonAnswer {
     fn close_batch(&mut self, frame: &Bytes, start: usize, desk: &mut Desk, out: &mut Out) {
         let rest = self.held.take_with(frame.get(start..).unwrap_or_default());
         let end = rest.iter().position(|byte| *byte == b']').unwrap_or(rest.len());
-        let answers = if desk.contains && !desk.exchange.is_answered() {
-            desk.fail(&Fault::no_answer())
-        } else {
-            Vec::new()
-        };
+        // Others may have given a call up without being able to say so to the client.
+        let answers =
+            if desk.contains && desk.owes() { desk.fail(&Fault::no_answer()) } else { Vec::new() };
         let (lead, tail) = rest.split_at_checked(end).unwrap_or((&rest, &[]));
         let mut closing = lead.to_vec();
         if !answers.is_empty() {

@@ -42,6 +42,8 @@ pub(super) struct Answering {
     trailers: Option<HeaderMap>,
     error: Option<BoxError>,
     is_over: bool,
+    /// Bytes that are still to come, where the head says so: nobody polls a body beyond that.
+    expected: Option<u64>,
     /// What is answered in the place of the whole body; its head has not gone out.
     replacement: Option<Vec<String>>,
 }
@@ -91,6 +93,7 @@ impl Answering {
             trailers: None,
             error: None,
             is_over: false,
+            expected: None,
             replacement: None,
         }
     }
@@ -157,7 +160,7 @@ impl Answering {
     /// The next piece that is ready; `None` where the body has to be polled.
     pub(super) fn next(&mut self) -> Option<Next> {
         if let Some(frame) = self.out.pop_front() {
-            if !frame.is_empty() {
+            if !frame.is_empty() && !self.desk.is_owner {
                 self.desk.exchange.set_passed(&frame, self.desk.contains);
             }
             return Some(Next::Data(frame));
@@ -176,8 +179,12 @@ impl Answering {
 
     /// A frame has come.
     pub(super) fn data(&mut self, frame: Bytes) {
+        self.expected = self.expected.map(|bytes| bytes.saturating_sub(frame.len() as u64));
         if frame.is_empty() {
-            self.out.push_back(frame);
+            // It would let the head go, which may not be the one to go.
+            if !self.holds_head() {
+                self.out.push_back(frame);
+            }
             return;
         }
         let is_read = self.desk.exchange.has_passed(&frame, self.desk.contains);
@@ -204,10 +211,11 @@ impl Answering {
                         self.fail(&fault.map_or_else(Fault::no_json, |fault| *fault), None);
                     }
                     Step::More => {}
-                    Step::Replaced(text) => {
-                        self.replacement = Some(vec![text]);
+                    Step::Replaced(answers) => {
+                        self.replacement = Some(answers);
                         self.is_over = true;
                     }
+                    Step::Stray => self.end(End::Clean),
                     Step::Cut => self.cut(),
                 }
             }
@@ -217,7 +225,12 @@ impl Answering {
                 }
             }
             Reader::Json { json, .. } => {
-                json.watch(&frame, |facts| drop(self.desk.decide(facts, None)));
+                json.watch(&frame, |facts, is_batch| {
+                    match is_batch {
+                        true => self.desk.decide(facts, None),
+                        false => self.desk.decide_alone(facts, None),
+                    };
+                });
                 self.out.push_back(frame);
             }
             Reader::Events(events) => {
@@ -226,7 +239,7 @@ impl Answering {
             }
             Reader::Refusal { status, json, text } => {
                 if let Some(json) = json {
-                    json.watch(&frame, |facts| self.desk.refuse(*status, facts));
+                    json.watch(&frame, |facts, _| self.desk.refuse(*status, facts));
                 }
                 if let Some(text) = text {
                     let room = REFUSAL_BYTES.saturating_sub(text.len());
@@ -311,6 +324,9 @@ impl Answering {
         if !is_message_less && !self.desk.owes() {
             // The answer is out. What else breaks harms nobody, unless nobody else may say so.
             self.error = error.filter(|_| !self.desk.contains);
+            if let Reader::Events(events) = &mut self.reader {
+                events.close(&[], &mut self.out);
+            }
             self.desk.seats.clear();
             return;
         }
@@ -367,12 +383,15 @@ impl Answering {
     }
 
     /// Nobody reads on.
-    pub(super) fn leave(&mut self, is_owner: bool) {
+    pub(super) fn leave(&mut self) {
         if self.trusts == Some(true) {
             self.desk.follow_inner();
+        } else if matches!(self.reader, Reader::Refusal { .. }) || self.expected == Some(0) {
+            // A refusal is one however much of it is read.
+            self.end(End::Clean);
         }
         // Further in it is for whoever is further out to say why.
-        if is_owner && !self.is_over {
+        if self.desk.is_owner && !self.is_over {
             self.desk.leave();
         }
         self.desk.seats.clear();

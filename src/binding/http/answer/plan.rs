@@ -1,6 +1,10 @@
 //! What the head of an answer says about how to read its body.
 
-use http::{StatusCode, header::CONTENT_TYPE, response::Parts};
+use http::{
+    StatusCode,
+    header::{CONTENT_LENGTH, CONTENT_TYPE},
+    response::Parts,
+};
 
 use super::{Answering, Reader, desk::Desk, events::EventsAnswer, json::JsonAnswer, refusal};
 use crate::{
@@ -33,14 +37,22 @@ impl Plan {
             desk.introduce_session(session);
         }
         let reader = match Self::reader(parts, &desk) {
-            Ok(reader) => reader,
+            Ok(reader) => {
+                if parts.status.is_success() && !desk.exchange.is_unread() {
+                    desk.notified();
+                }
+                reader
+            }
             Err(fault) if desk.contains => return Self::Fail(fault, desk),
             Err(fault) => {
                 desk.fail(&fault);
                 Reader::Opaque
             }
         };
-        Self::Follow(Answering::new(desk, reader))
+        let mut answering = Answering::new(desk, reader);
+        answering.expected =
+            parts.headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
+        Self::Follow(answering)
     }
 
     /// How to read the answer to a request.
