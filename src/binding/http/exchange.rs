@@ -154,13 +154,13 @@ impl Exchange {
         drop(earlier);
     }
 
-    /// Whether it was this frame, untouched, so that whoever is further out need not read it again;
-    /// unless it edits, and the other one did not.
+    /// Whether it was this frame, or a part of it, untouched, so that whoever is further out need
+    /// not read it again; unless it edits, and the other one did not.
     pub(super) fn has_passed(&self, frame: &Bytes, edits: bool) -> bool {
         let passed = self.passed();
         passed.as_ref().is_some_and(|(passed, is_edited)| {
-            (passed.as_ptr(), passed.len()) == (frame.as_ptr(), frame.len())
-                && (!edits || *is_edited)
+            let (passed, frame) = (passed.as_ptr_range(), frame.as_ptr_range());
+            passed.start <= frame.start && frame.end <= passed.end && (!edits || *is_edited)
         })
     }
 
@@ -170,7 +170,12 @@ impl Exchange {
 
     /// Whether an answer that has not come may still come on another connection.
     pub(super) fn is_resumable(&self) -> bool {
-        self.session.is_some() && self.is_resumable.load(Ordering::Relaxed)
+        self.session.is_some() && self.may_go_on()
+    }
+
+    /// The same, even if nobody could tell whose it is then.
+    pub(super) fn may_go_on(&self) -> bool {
+        self.is_resumable.load(Ordering::Relaxed)
     }
 
     /// Has this task woken when a request is cancelled.

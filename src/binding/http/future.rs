@@ -52,10 +52,7 @@ pub trait Errors<E>: private::Sealed {
     /// The layer's own error.
     type Error;
     #[doc(hidden)]
-    fn end<B>(
-        error: E,
-        begun: Option<Box<Begun>>,
-    ) -> Result<Response<ResponseBody<B>>, Self::Error>;
+    fn end<B>(error: E, begun: Option<Begun>) -> Result<Response<ResponseBody<B>>, Self::Error>;
 }
 
 mod private {
@@ -67,7 +64,7 @@ mod private {
 impl<E: 'static> Errors<E> for Passing {
     type Error = E;
 
-    fn end<B>(error: E, begun: Option<Box<Begun>>) -> Result<Response<ResponseBody<B>>, E> {
+    fn end<B>(error: E, begun: Option<Begun>) -> Result<Response<ResponseBody<B>>, E> {
         if let Some(mut begun) = begun {
             begun.desk.decide_all(|call| verdict_of_error(&error, call));
         }
@@ -78,14 +75,11 @@ impl<E: 'static> Errors<E> for Passing {
 impl<E: Into<BoxError>> Errors<E> for Answering {
     type Error = Infallible;
 
-    fn end<B>(
-        error: E,
-        begun: Option<Box<Begun>>,
-    ) -> Result<Response<ResponseBody<B>>, Infallible> {
+    fn end<B>(error: E, begun: Option<Begun>) -> Result<Response<ResponseBody<B>>, Infallible> {
         let call = begun.as_ref().and_then(|begun| begun.desk.seats.calls().next());
         let fault = Fault::of(UnknownError::new(error), call);
         Ok(match begun {
-            Some(begun) => answer(*begun, &fault),
+            Some(begun) => answer(begun, &fault),
             // There is always one where errors are answered.
             None => empty(),
         })
@@ -101,7 +95,7 @@ pin_project! {
         #[pin]
         step: Step<S, B, R>,
         duty: Option<Duty>,
-        begun: Option<Box<Begun>>,
+        begun: Option<Begun>,
         unready: Option<Unready>,
         errors: PhantomData<fn() -> M>,
     }
@@ -137,10 +131,10 @@ pin_project! {
     where
         S: Service<Request<RequestBody<B>>>,
     {
-        Reading { reading: Option<Reading<B>>, parts: Option<Box<request::Parts>>, service: Option<Queued<S>> },
+        Reading { reading: Option<Reading<B>>, parts: Option<request::Parts>, service: Option<Queued<S>> },
         Calling { #[pin] answer: Admission<S, Request<RequestBody<B>>> },
         // The head waits for what the body says.
-        Holding { parts: Option<Box<response::Parts>>, body: Option<Pin<Box<R>>>, watched: Option<Box<Watched>> },
+        Holding { parts: Option<response::Parts>, body: Option<Pin<Box<R>>>, watched: Option<Box<Watched>> },
         Failed { fault: Option<Fault> },
         Done,
     }
@@ -181,7 +175,7 @@ where
             };
             let step = Step::Reading {
                 reading: Some(Reading::new(body, duty.max_request_bytes.unwrap_or(MAX_REQUEST))),
-                parts: Some(Box::new(parts)),
+                parts: Some(parts),
                 service,
             };
             return Self { step, duty: Some(duty), begun: None, unready, errors: PhantomData };
@@ -199,7 +193,7 @@ where
         unready: Option<Unready>,
         request: Request<RequestBody<B>>,
     ) -> Self {
-        let mut begun = begun.map(Box::new);
+        let mut begun = begun;
         let step = match &mut begun {
             Some(begun) => begun.call(Some(inner), unready, request),
             None => Step::Calling { answer: inner.call(request) },
@@ -242,8 +236,8 @@ where
                     let exchange = Arc::new(duty.exchange(&parts, &reading));
                     share(&exchange, &mut parts);
                     let body = reading.replay(&exchange);
-                    let mut begun = Box::new(duty.begin(exchange, true));
-                    let request = Request::from_parts(*parts, body);
+                    let mut begun = duty.begin(exchange, true);
+                    let request = Request::from_parts(parts, body);
                     let unready = panic.or(this.unready.take());
                     let step = begun.call(service.as_mut(), unready, request);
                     let stray = begun.guard.drop(|| drop(service));
@@ -277,9 +271,9 @@ where
                     let (parts, body) = match ended {
                         Ok(Ok(response)) => response.into_parts(),
                         Ok(Err(error)) => return Poll::Ready(M::end(error, Some(begun))),
-                        Err(fault) => return Poll::Ready(Ok(answer(*begun, &fault))),
+                        Err(fault) => return Poll::Ready(Ok(answer(begun, &fault))),
                     };
-                    match follow(parts, body, *begun) {
+                    match follow(parts, body, begun) {
                         Followed::Response(response) => return Poll::Ready(Ok(response)),
                         Followed::Holding { parts, body, watched } => {
                             this.step.set(Step::Holding {
@@ -303,13 +297,13 @@ where
                     else {
                         return Poll::Pending;
                     };
-                    return Poll::Ready(Ok(release(*parts, Inner::Boxed { body }, watched)));
+                    return Poll::Ready(Ok(release(parts, Inner::Boxed { body }, watched)));
                 }
                 StepProjection::Failed { fault } => {
                     let (Some(fault), Some(begun)) = (fault.take(), this.begun.take()) else {
                         return Poll::Pending;
                     };
-                    return Poll::Ready(Ok(answer(*begun, &fault)));
+                    return Poll::Ready(Ok(answer(begun, &fault)));
                 }
                 StepProjection::Done => return Poll::Pending,
             }
@@ -333,7 +327,7 @@ fn share(exchange: &Arc<Exchange>, parts: &mut request::Parts) {
 
 enum Followed<R> {
     Response(Response<ResponseBody<R>>),
-    Holding { parts: Box<response::Parts>, body: Pin<Box<R>>, watched: Box<Watched> },
+    Holding { parts: response::Parts, body: Pin<Box<R>>, watched: Box<Watched> },
 }
 
 /// Takes up the answer that begins with this head.
@@ -355,7 +349,7 @@ where
     }
     let watched = Box::new(Watched { answering, guard });
     if watched.answering.holds_head() {
-        let (parts, body) = (Box::new(parts), Box::pin(body));
+        let body = Box::pin(body);
         return Followed::Holding { parts, body, watched };
     }
     Followed::Response(release(parts, Inner::Direct { body }, watched))

@@ -34,7 +34,7 @@ pub(in super::super) struct Desk {
     /// Whether no other layer of ours is further out.
     pub(in super::super) is_owner: bool,
     /// The answer has gone by to a request that nobody has read.
-    is_settled: bool,
+    pub(super) is_settled: bool,
 }
 
 /// What becomes of a message.
@@ -55,14 +55,10 @@ impl Desk {
         Self { exchange, seats, contains, is_owner, is_settled: false }
     }
 
-    /// The same of the only message of a body, where it may be that nobody needs to know more of a
-    /// result than that it is one.
-    pub(super) fn decide_single(&mut self, facts: &Facts, raw: Option<&[u8]>) -> Decision {
-        if self.exchange.is_unread() && facts.envelope() == Envelope::Result {
-            self.is_settled = true;
-            return Decision::Pass;
-        }
-        self.decide_alone(facts, raw)
+    /// The only message of a body is a result. Where nobody has read the request, nobody needs to
+    /// know more than that.
+    pub(super) fn settle(&mut self) {
+        self.is_settled = self.exchange.is_unread();
     }
 
     /// The same of a message that stands in no array. An error without an id then answers all of a
@@ -394,21 +390,22 @@ impl Desk {
         requests.peek().is_some() && requests.all(Message::is_cancelled)
     }
 
-    /// The answers that are owed may come on another connection.
+    /// The answers that are owed may come on another connection, which can be told to be theirs in
+    /// a session alone.
     pub(in super::super) fn wait(&mut self) {
         let exchange = Arc::clone(&self.exchange);
         for (at, message) in exchange.messages().iter().enumerate() {
             if self.seats.is_done(at) {
                 continue;
             }
-            if let (Some(session), Some(id), false) =
-                (exchange.session, message.id(), self.seats.is_empty(at))
-            {
+            if !self.seats.is_empty(at) {
                 let call = self.seats.call(at, message);
-                if call.decided().is_none() {
-                    sessions::wait(session, &id.key, message.kind, call);
-                } else {
-                    sessions::deliver(session, &id.key);
+                match (exchange.session, message.id(), call.decided()) {
+                    (Some(session), Some(id), None) => {
+                        sessions::wait(session, &id.key, message.kind, call);
+                    }
+                    (Some(session), Some(id), Some(_)) => drop(sessions::deliver(session, &id.key)),
+                    _ => call.decide(Verdict::abandoned(None)),
                 }
             }
             self.seats.set_done(at);
@@ -499,8 +496,10 @@ fn judge_error(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
     let error = &facts.error;
     let code = match error.code {
         Code::Number(code) => code,
-        // No code that says whose fault it is.
-        Code::Absent | Code::Invalid => -32603,
+        // One that no protocol knows, nor 64 bits: the author chose it.
+        Code::Invalid => 0,
+        // Nothing that says whose fault it is.
+        Code::Absent => -32603,
     };
     let message = error.message.get().unwrap_or_default();
     let data = match record(error.record.get().as_deref()) {

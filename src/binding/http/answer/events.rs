@@ -208,9 +208,7 @@ impl EventsAnswer {
 
     /// More is held than may be. `false` if the stream may not go on.
     fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> bool {
-        let is_error = self.scanner.facts().envelope() == Envelope::Error
-            || self.messages.iter().any(|facts| facts.envelope() == Envelope::Error);
-        if !is_error {
+        if !self.has_error() {
             // A success of whatever size is not to be harmed.
             self.mode = Mode::Flowing;
             self.is_inside = true;
@@ -233,15 +231,22 @@ impl EventsAnswer {
         }
     }
 
+    /// Whether there is an error in the event that is being read.
+    fn has_error(&self) -> bool {
+        self.scanner.facts().envelope() == Envelope::Error
+            || self.messages.iter().any(|facts| facts.envelope() == Envelope::Error)
+    }
+
     /// The stream ends: what is left of it goes on, or is dropped where `text` is to follow it.
     pub(super) fn close(&mut self, answers: &[String], out: &mut Out) {
+        if answers.is_empty() && self.mode != Mode::Discarding && !self.has_error() {
+            self.held.release(out);
+        }
+        // The start of an error that never ended may say what it must not, to whoever reads bytes.
+        self.held.discard();
         if answers.is_empty() {
-            if self.mode != Mode::Discarding {
-                self.held.release(out);
-            }
             return;
         }
-        self.held.discard();
         let mut text = String::new();
         if self.is_inside {
             // Ends what has begun; nobody can make anything of it.

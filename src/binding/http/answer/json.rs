@@ -11,8 +11,12 @@ use crate::{
     contain::Fault,
 };
 
+const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
 /// Reads a JSON body as it goes by, and, where it contains, keeps of it what may not go out.
 pub(super) struct JsonAnswer {
+    /// Bytes of a byte order mark that were read.
+    marked: usize,
     scanner: Scanner,
     mode: Mode,
     held: Held,
@@ -50,6 +54,7 @@ pub(super) enum Step {
 impl JsonAnswer {
     pub(super) fn new(config: Config) -> Self {
         Self {
+            marked: 0,
             scanner: Scanner::new(config),
             mode: Mode::Deciding,
             held: Held::default(),
@@ -79,24 +84,46 @@ impl JsonAnswer {
         self.scanner.progress() == Progress::Malformed
     }
 
+    /// How much of a frame belongs to a byte order mark, which some servers put before their JSON
+    /// and some clients take.
+    fn skip_mark(&mut self, frame: &[u8]) -> usize {
+        let mut skipped = 0;
+        while let (Some(mark), Some(byte)) = (MARK.get(self.marked), frame.get(skipped)) {
+            if mark != byte {
+                self.marked = MARK.len();
+                break;
+            }
+            self.marked += 1;
+            skipped += 1;
+        }
+        skipped
+    }
+
     /// Reads a frame, all of which goes on. Tells of each message, and whether it stands in an
     /// array.
     pub(super) fn watch(&mut self, frame: &Bytes, mut message: impl FnMut(&Facts, bool)) {
-        let mut rest = &**frame;
+        let mut rest = frame.get(self.skip_mark(frame)..).unwrap_or_default();
         while !rest.is_empty() {
             let (read, seen) = self.scanner.push(rest);
             rest = rest.get(read..).unwrap_or_default();
             if seen == Seen::End {
                 let is_batch = self.scanner.is_batch();
-                message(&self.scanner.take_facts(), is_batch);
+                message(self.scanner.facts(), is_batch);
+                if is_batch {
+                    self.scanner.take_facts();
+                }
             }
         }
     }
 
     /// Reads a frame, of which that goes on that may.
     pub(super) fn edit(&mut self, frame: Bytes, desk: &mut Desk, out: &mut Out) -> Step {
+        if desk.is_settled {
+            out.push_back(frame);
+            return Step::More;
+        }
         // What stands before `start` is settled, what stands before `at` is read.
-        let (mut start, mut at) = (0, 0);
+        let (mut start, mut at) = (0, self.skip_mark(&frame));
         while at < frame.len() {
             let (read, seen) = self.scanner.push(frame.get(at..).unwrap_or_default());
             at += read;
@@ -105,18 +132,21 @@ impl JsonAnswer {
                     if self.envelope(desk) {
                         return Step::Cut;
                     }
+                    if desk.is_settled {
+                        break;
+                    }
                 }
                 Seen::End => {
                     let single = !self.scanner.is_batch();
-                    let facts = self.scanner.take_facts();
+                    let facts = self.scanner.facts();
                     let raw = (self.mode == Mode::Holding)
                         .then(|| self.held.copy_with(frame.get(start..at).unwrap_or_default()));
                     let raw = raw.as_deref().map(|raw| lead(raw).1);
                     let owed = desk.owed();
                     let decision = match self.mode {
                         Mode::Discarding => Decision::Pass,
-                        _ if single => desk.decide_single(&facts, raw),
-                        _ => desk.decide(&facts, raw),
+                        _ if single => desk.decide_alone(facts, raw),
+                        _ => desk.decide(facts, raw),
                     };
                     match (decision, self.mode) {
                         (_, Mode::Discarding) => start = at,
@@ -144,6 +174,7 @@ impl JsonAnswer {
                     // What is between the messages of a batch goes with the next one.
                     self.mode = if single { Mode::Flowing } else { Mode::Deciding };
                     if !single {
+                        self.scanner.take_facts();
                         out.extend(piece(&frame, start, at));
                         start = at;
                     }
@@ -177,7 +208,7 @@ impl JsonAnswer {
     }
 
     /// What sort of message it is has become known. `true` if it is too late.
-    fn envelope(&mut self, desk: &Desk) -> bool {
+    fn envelope(&mut self, desk: &mut Desk) -> bool {
         let is_error = self.scanner.facts().envelope() == Envelope::Error;
         match self.mode {
             Mode::Flowing if is_error && desk.contains => return true,
@@ -188,6 +219,9 @@ impl JsonAnswer {
                 let is_stray = !is_result && !self.scanner.is_batch();
                 let is_held = is_error || is_stray || (is_result && desk.holds_results());
                 self.mode = if is_held { Mode::Holding } else { Mode::Flowing };
+                if is_result && !is_held && !self.scanner.is_batch() {
+                    desk.settle();
+                }
             }
         }
         false
@@ -250,7 +284,9 @@ impl JsonAnswer {
 
 /// What stands before a message in an array, and the rest.
 fn lead(bytes: &[u8]) -> (&[u8], &[u8]) {
-    let is_lead = |byte: &u8| matches!(byte, b'[' | b',') || byte.is_ascii_whitespace();
+    let is_lead = |byte: &u8| {
+        matches!(byte, b'[' | b',') || byte.is_ascii_whitespace() || MARK.contains(byte)
+    };
     let end = bytes.iter().position(|byte| !is_lead(byte)).unwrap_or(bytes.len());
     bytes.split_at_checked(end).unwrap_or((bytes, &[]))
 }

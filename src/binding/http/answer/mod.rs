@@ -89,7 +89,7 @@ impl Answering {
             desk,
             reader,
             trusts: None,
-            out: Out::new(),
+            out: Out::default(),
             trailers: None,
             error: None,
             is_over: false,
@@ -294,7 +294,7 @@ impl Answering {
             Reader::Events(events) => {
                 if !is_owed {
                     events.close(&[], &mut self.out);
-                } else if self.desk.exchange.is_resumable() {
+                } else if self.desk.exchange.may_go_on() {
                     events.close(&[], &mut self.out);
                     self.desk.wait();
                 } else {
@@ -309,7 +309,7 @@ impl Answering {
                 call.set_result_unread();
                 Verdict::completed()
             }),
-            Reader::Opaque if self.desk.exchange.is_resumable() => self.desk.wait(),
+            Reader::Opaque if self.desk.exchange.may_go_on() => self.desk.wait(),
             Reader::Opaque => {}
         }
         // What went out ends as it came.
@@ -322,8 +322,10 @@ impl Answering {
         let is_message_less = self.desk.exchange.messages().is_empty();
         self.is_over = true;
         if !is_message_less && !self.desk.owes() {
-            // The answer is out. What else breaks harms nobody, unless nobody else may say so.
-            self.error = error.filter(|_| !self.desk.contains);
+            // The answer is out, and what else breaks harms nobody; unless it is for others to say
+            // so, or it is the answer that broke, which was told further in.
+            let is_for_others = !self.desk.contains || self.trusts == Some(true);
+            self.error = error.filter(|_| is_for_others || self.desk.is_settled);
             if let Reader::Events(events) = &mut self.reader {
                 events.close(&[], &mut self.out);
             }

@@ -84,12 +84,9 @@ impl Plan {
             return Ok(Reader::Unread);
         }
         if status == StatusCode::ACCEPTED {
-            // The answer comes on another connection; of which one is known only in a session.
-            if desk.exchange.session.is_some() {
-                desk.exchange.set_resumable();
-                return Ok(Reader::Opaque);
-            }
-            return Ok(Reader::Unread);
+            // The answer comes on another connection.
+            desk.exchange.set_resumable();
+            return Ok(Reader::Opaque);
         }
         if is_events {
             return Ok(Reader::Events(Box::new(EventsAnswer::new(Config::answers()))));

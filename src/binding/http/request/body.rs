@@ -173,14 +173,20 @@ impl Contents {
     pub(in super::super) fn of(frames: &[Bytes], is_whole: bool, headers: &HeaderMap) -> Self {
         let mut scanner = Scanner::new(Config::requests());
         let mut contents = Self::default();
-        for frame in frames {
+        for (at, frame) in frames.iter().enumerate() {
             let mut rest = &**frame;
+            if at == 0 {
+                // Some servers take a byte order mark.
+                rest = rest.strip_prefix("\u{feff}".as_bytes()).unwrap_or(rest);
+            }
             while !rest.is_empty() {
                 let (read, seen) = scanner.push(rest);
                 rest = rest.get(read..).unwrap_or_default();
                 if seen == Seen::End && contents.messages.len() < MAX_MESSAGES {
-                    let facts = scanner.take_facts();
-                    contents.messages.extend(Read::of(&facts, headers));
+                    contents.messages.extend(Read::of(scanner.facts(), headers));
+                    if scanner.is_batch() {
+                        scanner.take_facts();
+                    }
                 }
             }
         }

@@ -32,11 +32,9 @@ impl Sort {
     pub(in super::super) fn of(parts: &Parts) -> Self {
         let headers = &parts.headers;
         if parts.method == Method::POST {
-            let is_json = match headers.get(CONTENT_TYPE) {
-                Some(media_type) => is_json(media_type),
-                None => accepts_events(headers) || speaks_mcp(headers),
-            };
-            return match is_json {
+            // Some servers take a message whatever it says it is.
+            let is_message = headers.get(CONTENT_TYPE).is_some_and(is_json) || speaks_mcp(headers);
+            return match is_message {
                 true if is_encoded(headers) => Self::Encoded,
                 true => Self::Messages,
                 false => Self::Foreign,
@@ -181,7 +179,8 @@ mod tests {
             ("POST", vec![both], Sort::Messages),
             ("POST", vec![("mcp-session-id", "s")], Sort::Messages),
             ("POST", vec![], Sort::Foreign),
-            ("POST", vec![("content-type", "text/html"), both], Sort::Foreign),
+            ("POST", vec![("content-type", "text/html"), both], Sort::Messages),
+            ("POST", vec![("content-type", "text/html"), ("accept", "*/*")], Sort::Foreign),
             ("POST", vec![("content-type", "multipart/form-data; a=json")], Sort::Foreign),
             (
                 "POST",

@@ -111,6 +111,9 @@ impl Id {
     /// Whether it is `other`. Some servers make a number of a text that looks like one, or the
     /// other way round, and have no other request to confuse it with.
     pub(in super::super) fn is(&self, other: &Self) -> bool {
+        if self.key == other.key {
+            return true;
+        }
         let number = |text: &str| text.parse::<f64>().ok();
         let (own, other) = (self.key.to_string(), other.key.to_string());
         own == other || number(&own).is_some_and(|own| number(&other) == Some(own))
