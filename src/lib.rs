@@ -239,7 +239,7 @@ pub use crate::{
         Call, CallId, Client, Kind, Origin, Record, RequestId, Scoped, Session, TraceContext,
         Verdict,
     },
-    classify::{Classify, ClassifyFuture, ClassifyLayer},
+    classify::{Classify, ClassifyFuture, ClassifyLayer, ResultClassifier, SoftErrors},
     contain::{Contain, ContainFuture, ContainLayer},
     log::{Log, LogFuture, LogLayer, OnOutcome},
     only_tools::{OnlyTools, OnlyToolsFuture, OnlyToolsLayer, only_tools},

@@ -3,7 +3,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{outcome::Level, unwind};
+use crate::{
+    outcome::{Cause, Level},
+    redact::{self, Redact as _},
+    text, unwind,
+};
 
 /// The target of every event of this crate.
 pub const TARGET: &str = "tower_outcome";
@@ -57,6 +61,24 @@ pub(crate) fn cannot_contain() {
                 detail = "built with panic = \"abort\": a panic ends the process and is neither \
                           answered nor logged; build with panic = \"unwind\"",
                 "containment_unavailable"
+            );
+        });
+    }
+}
+
+/// Says once that a classifier does not work.
+pub(crate) fn classifier_panicked(cause: &Cause) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::Relaxed) {
+        let cause = text::clean(&redact::Redactor::new().redact(&cause.chain), text::ERROR_CHARS)
+            .into_owned();
+        unwind::shielded(|| {
+            tracing::warn!(
+                target: TARGET,
+                cause,
+                detail = "a classifier panicked: what it was asked about counts as what it is \
+                          without it; later panics are not logged",
+                "classifier_panicked"
             );
         });
     }

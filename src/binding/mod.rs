@@ -126,8 +126,13 @@ pub struct ResultView<'a> {
     pub meta: Option<&'a Map<String, Value>>,
     /// Its first text block.
     pub text: Option<&'a str>,
+    /// Whether that block is all of its content.
+    pub is_text_alone: bool,
     /// Its `structuredContent`.
     pub structured: Option<&'a Value>,
+    /// Whether the text, or `structuredContent` if there is one, is only a part of what there is:
+    /// nobody can tell what a classifier would find in the rest.
+    pub is_cut: bool,
 }
 
 /// A JSON-RPC error.

@@ -89,6 +89,15 @@ impl Verdict {
         Self { failure: Some(Box::new(failure)), ..Self::plain(Outcome::Undeclared) }
     }
 
+    /// A result that says, without a flag, that it failed.
+    #[must_use]
+    pub fn soft_error(error: String) -> Self {
+        let verdict = Self::undeclared(Some(error));
+        let failure =
+            verdict.failure.map(|failure| Box::new(Failure { code: Code::SOFT_ERROR, ..*failure }));
+        Self { outcome: Outcome::SoftError, failure, ..verdict }
+    }
+
     /// The same, with `error` as what the client was told.
     #[must_use]
     pub fn with_error(mut self, error: impl Into<String>) -> Self {
@@ -110,6 +119,19 @@ impl Verdict {
     pub fn with_cause(mut self, cause: Cause) -> Self {
         if let Some(failure) = &mut self.failure {
             failure.cause = Some(cause);
+        }
+        self
+    }
+
+    /// The same, with more of a cause that it has.
+    #[cfg(feature = "http")]
+    pub(crate) fn with_more_cause(mut self, more: &str) -> Self {
+        let cause = self.failure.as_mut().and_then(|failure| failure.cause.as_mut());
+        if let Some(cause) = cause {
+            if !cause.chain.is_empty() {
+                cause.chain.push(' ');
+            }
+            cause.chain.push_str(more);
         }
         self
     }

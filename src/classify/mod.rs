@@ -5,12 +5,15 @@
 
 mod layer;
 mod service;
+mod soft;
 mod table;
 
+pub(crate) use self::soft::Members;
 #[cfg(feature = "http")]
 pub(crate) use self::table::Judgement;
 pub(crate) use self::table::{fault, judge};
 pub use self::{
     layer::ClassifyLayer,
     service::{Classify, ClassifyFuture},
+    soft::{ResultClassifier, SoftErrors},
 };

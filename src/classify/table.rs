@@ -4,13 +4,16 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::soft::{Payload, payload_of};
+
 use crate::{
     binding::{Answer, ErrorView, ResultView},
     call::{Call, Kind, Verdict},
     outcome::{Actor, Cause, Code, Declared, Failure},
     policy::{Heals, Policy, Refusal},
-    text,
+    target, text,
     tool_error::Declaration,
+    unwind,
 };
 
 /// Bytes of an answer's text that are kept until it is redacted and cut.
@@ -21,6 +24,17 @@ pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     /// Its text is not for the client: containment puts the fixed text in its place.
     pub(crate) withhold: bool,
+}
+
+impl Judgement {
+    /// The same, with more of what the client is not told.
+    #[cfg(feature = "http")]
+    pub(crate) fn with_more_cause(self, more: Option<String>) -> Self {
+        match more {
+            Some(more) => Self { verdict: self.verdict.with_more_cause(&more), ..self },
+            None => self,
+        }
+    }
 }
 
 impl From<Verdict> for Judgement {
@@ -36,7 +50,7 @@ impl From<Verdict> for Judgement {
 pub(crate) fn judge(call: &Call, answer: &Answer<'_>) -> Judgement {
     match answer {
         Answer::Result(result) => match result.meta.and_then(|meta| meta.get(Declaration::KEY)) {
-            None if !result.is_error => Verdict::completed().into(),
+            None if !result.is_error => judge_payload(call, result).into(),
             record => judge_failed_result(call, result, record),
         },
         Answer::Deferred { task_id } => Verdict::deferred(*task_id).into(),
@@ -52,11 +66,10 @@ fn judge_failed_result(call: &Call, result: &ResultView<'_>, record: Option<&Val
     if let Some(declaration) = record.and_then(Declaration::from_value) {
         return declared(&declaration, text, &policy).into();
     }
-    // A record that is none declares nothing: without the flag, this is a success. Of other
-    // requests only the result of a task may have the flag, which is that of the tool.
+    // A record that is none declares nothing. Of other requests only the result of a task may have the flag, which is that of the tool.
     let has_flag = call.kind().is_tool() || call.method() == "tasks/result";
     if !(result.is_error && has_flag) {
-        return Verdict::completed().into();
+        return judge_payload(call, result).into();
     }
     if call.kind() == Kind::MalformedToolCall {
         let text = result.text.unwrap_or_default();
@@ -84,6 +97,38 @@ fn judge_failed_result(call: &Call, result: &ResultView<'_>, record: Option<&Val
         return Judgement { verdict: verdict.with_cause(hidden), withhold: true };
     }
     verdict.into()
+}
+
+/// What a result says that no flag calls a failure.
+fn judge_payload(call: &Call, result: &ResultView<'_>) -> Verdict {
+    if call.kind() != Kind::ToolCall {
+        return Verdict::completed();
+    }
+    let policy = call.policy();
+    let tool = call.tool().unwrap_or_default();
+    let classifier = policy.classifier_of(tool);
+    if !classifier.is_on() {
+        return Verdict::completed();
+    }
+    let payload = match payload_of(result, classifier.members()) {
+        Payload::None => return Verdict::completed(),
+        Payload::Unread => {
+            call.set_result_unread();
+            return Verdict::completed();
+        }
+        Payload::Object(payload) => payload,
+    };
+    match unwind::catch(|| classifier.classify(tool, &payload)) {
+        Ok(None) => Verdict::completed(),
+        Ok(Some(error)) => {
+            let level = policy.level_of_undeclared(&Code::SOFT_ERROR);
+            Verdict::soft_error(bounded(&error)).with_level(level)
+        }
+        Err(cause) => {
+            target::classifier_panicked(&cause);
+            Verdict::completed()
+        }
+    }
 }
 
 fn judge_error(call: &Call, error: &ErrorView<'_>) -> Judgement {

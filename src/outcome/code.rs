@@ -37,7 +37,7 @@ impl Code {
         RATE_LIMITED = "rate_limited";
         /// An error whose author did not say what it means.
         UNDECLARED_ERROR = "undeclared_error";
-        /// A payload that says that the call failed. Not produced by this version.
+        /// A payload that says that the call failed.
         SOFT_ERROR = "soft_error";
         /// JSON-RPC -32700.
         PARSE_ERROR = "parse_error";

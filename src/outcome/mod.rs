@@ -62,8 +62,7 @@ named! {
         Fault = "fault",
         /// A failure whose author did not say what it means, such as a bare `isError` result.
         Undeclared = "undeclared",
-        /// A result without the error flag whose payload says that the call failed. Not produced
-        /// by this version.
+        /// A result without the error flag whose payload says that the call failed.
         SoftError = "soft_error",
         /// A JSON-RPC error that tells the client what is wrong with its request.
         ProtocolError = "protocol_error",

@@ -4,6 +4,7 @@
 #[cfg(feature = "toml")]
 mod file;
 mod refusal;
+mod soft;
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +17,12 @@ use std::{
 #[cfg(feature = "toml")]
 pub use self::file::PolicyError;
 pub use self::refusal::Refusal;
-use crate::outcome::{Code, Level};
+pub(crate) use self::soft::Classifier;
+use self::soft::SoftRules;
+use crate::{
+    classify::ResultClassifier,
+    outcome::{Code, Level},
+};
 
 /// What the client gets of an `isError` result without a record: an error whose author did not say
 /// what it means.
@@ -86,6 +92,7 @@ pub struct Policy {
     deadline: Option<Duration>,
     recognisers: Vec<Recogniser>,
     refusals: Vec<RefusalRecogniser>,
+    soft: SoftRules,
 }
 
 impl Policy {
@@ -180,6 +187,45 @@ impl Policy {
         })
     }
 
+    /// Which results that no flag calls failures are failures all the same: by default those that
+    /// [`SoftErrors`](crate::SoftErrors) knows; see [`ResultClassifier`].
+    #[must_use]
+    pub fn soft_errors(mut self, classifier: impl ResultClassifier + 'static) -> Self {
+        self.soft.set(Classifier::new(classifier));
+        self
+    }
+
+    /// No result is a failure that no flag calls one.
+    #[must_use]
+    pub fn no_soft_errors(mut self) -> Self {
+        self.soft.set(Classifier::off());
+        self
+    }
+
+    /// The same as [`soft_errors`](Self::soft_errors), for one tool.
+    #[must_use]
+    pub fn soft_errors_of(
+        mut self,
+        tool: impl Into<String>,
+        classifier: impl ResultClassifier + 'static,
+    ) -> Self {
+        self.soft.set_of(tool.into(), Classifier::new(classifier));
+        self
+    }
+
+    /// No result of this tool is a failure that no flag calls one: for a tool whose subject may
+    /// have failed, such as a build.
+    #[must_use]
+    pub fn no_soft_errors_of(mut self, tool: impl Into<String>) -> Self {
+        self.soft.set_of(tool.into(), Classifier::off());
+        self
+    }
+
+    /// What decides about results of `tool`.
+    pub(crate) fn classifier_of(&self, tool: &str) -> &Classifier {
+        self.soft.of(tool)
+    }
+
     /// This policy within an outer one: its own levels and deadline come first, and what the outer
     /// one masks or does not trust stays so.
     pub(crate) fn within(&self, outer: &Self) -> Self {
@@ -195,6 +241,7 @@ impl Policy {
         both.deadline = self.deadline.or(outer.deadline);
         both.recognisers.extend(outer.recognisers.iter().cloned());
         both.refusals.extend(outer.refusals.iter().cloned());
+        both.soft = self.soft.within(&outer.soft);
         both
     }
 
@@ -247,6 +294,7 @@ impl fmt::Debug for Policy {
             .field("deadline", &self.deadline)
             .field("recognisers", &self.recognisers.len())
             .field("refusals", &self.refusals.len())
+            .field("soft_errors", &self.soft)
             .finish()
     }
 }

@@ -103,6 +103,11 @@ impl Row {
         self.fails("undeclared", "undeclared_error", "ERROR", None, None)
     }
 
+    /// A result that goes out as the success that it is dressed as.
+    pub(crate) fn soft_error(self) -> Self {
+        self.fails("soft_error", "soft_error", "ERROR", None, None).wire(Wire::Result)
+    }
+
     /// A JSON-RPC error that goes out as it is.
     pub(crate) fn protocol_error(self, code: i64, name: &'static str) -> Self {
         self.fails("protocol_error", name, "INFO", Some("model"), DIFFERENT).wire(Wire::Error(code))

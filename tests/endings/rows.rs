@@ -40,18 +40,6 @@ fn successes() -> Vec<Row> {
         .holds("/structuredContent/version", json!("v2")),
         call("slow", "slow", json!({ "ms": 10 })).says("slept 10 ms"),
         call("big", "big", json!({ "bytes": 300_000 })).says(long_text()),
-        call(
-            "a structured payload that says it failed",
-            "fail_payload",
-            json!({ "payload": { "status": "failed" }, "as": "structured" }),
-        )
-        .holds("/structuredContent", json!({ "status": "failed" })),
-        call(
-            "a text payload that says it failed",
-            "fail_payload",
-            json!({ "payload": { "ok": false }, "as": "text" }),
-        )
-        .says(r#"{"ok":false}"#),
         call("progress, then ok", "progress", json!({ "n": 3, "then": "ok" }))
             .after_progress(3)
             .says("reported 3 times"),
@@ -146,6 +134,20 @@ fn undeclared_failures() -> Vec<Row> {
         call("a big undeclared isError", "big", json!({ "bytes": 300_000, "is_error": true }))
             .undeclared()
             .says(long_text()),
+        call(
+            "a structured payload that says it failed",
+            "fail_payload",
+            json!({ "payload": { "status": "failed" }, "as": "structured" }),
+        )
+        .soft_error()
+        .holds("/structuredContent", json!({ "status": "failed" })),
+        call(
+            "a text payload that says it failed",
+            "fail_payload",
+            json!({ "payload": { "ok": false }, "as": "text" }),
+        )
+        .soft_error()
+        .says(r#"{"ok":false}"#),
         call("progress, then an error", "progress", json!({ "n": 2, "then": "error" }))
             .after_progress(2)
             .fault("internal_error")

@@ -38,6 +38,7 @@ pub(super) struct Exchange {
 /// What is needed of a request where nobody has asked so far what it says.
 struct Unread {
     is_modern: bool,
+    speaks_mcp: bool,
     frames: Vec<Bytes>,
 }
 
@@ -65,7 +66,9 @@ impl Exchange {
     /// An exchange of whose request nothing needs to be known unless it fails.
     pub(super) fn unread(sort: Sort, parts: &Parts, frames: Vec<Bytes>) -> Self {
         let is_modern = head::version(&parts.headers).is_some_and(is_modern);
-        Self::with(sort, parts, Some(Unread { is_modern, frames }), OnceLock::new())
+        let speaks_mcp = head::speaks_mcp(&parts.headers);
+        let unread = Unread { is_modern, speaks_mcp, frames };
+        Self::with(sort, parts, Some(unread), OnceLock::new())
     }
 
     fn with(sort: Sort, parts: &Parts, unread: Option<Unread>, said: OnceLock<Said>) -> Self {
@@ -85,8 +88,11 @@ impl Exchange {
 
     fn said(&self) -> &Said {
         self.said.get_or_init(|| {
-            // Nobody listens, so that nothing of its head but the revision matters.
-            let headers = HeaderMap::new();
+            // Nobody listens, so that nothing else of its head matters.
+            let headers = match &self.unread {
+                Some(unread) if unread.speaks_mcp => head::of_mcp(),
+                _ => HeaderMap::new(),
+            };
             let contents = match (&self.unread, self.sort) {
                 (Some(unread), Sort::Messages) => Contents::of(&unread.frames, true, &headers),
                 _ => Contents::default(),
@@ -132,8 +138,12 @@ impl Exchange {
                 // Not read so far as its id: the only one in any case.
                 None => true,
             }),
-            None if is_error => requests.next().filter(|_| requests.next().is_none()),
-            None => None,
+            None => {
+                let is_null =
+                    |message: &Message| message.id().is_some_and(|id| &*id.json == "null");
+                let only = requests.next().filter(|_| requests.next().is_none());
+                only.filter(|(_, message)| is_error || is_null(message))
+            }
         }
     }
 

@@ -181,14 +181,14 @@ pub(super) fn cancel(session: Session, id: &RequestId) {
     }
 }
 
-/// A session has ended: nothing will come any more of what is waited for.
+/// A session has ended: nothing will come any more of what is not answered.
 pub(super) fn end_session(session: Session) {
     let (_client, ended): (_, Vec<Entry>) = with(|list| {
         let keys: Vec<Key> = list
             .calls
             .iter()
             .filter(|((of, _), entry)| {
-                *of == session.bits() && matches!(entry.state, State::Waiting(_))
+                *of == session.bits() && !matches!(entry.state, State::Delivered(_))
             })
             .map(|(key, _)| key.clone())
             .collect();
@@ -196,8 +196,14 @@ pub(super) fn end_session(session: Session) {
         (list.clients.remove(&session.bits()), ended)
     });
     for entry in ended {
-        if let State::Waiting(waiting) = entry.state {
-            leave(waiting.call(), Verdict::abandoned(Some(Reason::SessionEnded)));
+        let (call, exchange) = match &entry.state {
+            State::Working(call, exchange) => (call, exchange.upgrade()),
+            State::Waiting(waiting) => (waiting.call(), None),
+            State::Delivered(_) => continue,
+        };
+        leave(call, Verdict::abandoned(Some(Reason::SessionEnded)));
+        if let Some(exchange) = exchange {
+            exchange.wake();
         }
     }
 }

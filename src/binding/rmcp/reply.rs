@@ -164,7 +164,9 @@ fn tool_result(result: &CallToolResult) -> Answer<'_> {
         is_error,
         meta: result.meta.as_ref().map(|meta| &meta.0),
         text: result.content.iter().find_map(ContentBlock::as_text).map(|text| &*text.text),
+        is_text_alone: matches!(&*result.content, [block] if block.as_text().is_some()),
         structured: result.structured_content.as_ref(),
+        is_cut: false,
     })
 }
 

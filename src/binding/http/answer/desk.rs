@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{HeaderValue, StatusCode};
 use serde_json::{Map, Value};
 
-use super::refusal;
+use super::{raw, refusal};
 use crate::{
     binding::{
         Answer, ErrorView, ResultView,
@@ -260,8 +260,12 @@ impl Desk {
                 None => verdict,
             });
         }
+        let text = rendering.map(|rendering| self.written(message, &rendering));
+        if let Some(text) = &text {
+            call.set_result_bytes(text.len() as u64);
+        }
         self.seats.give_up(at);
-        rendering.map(|rendering| self.written(message, &rendering))
+        text
     }
 
     /// What happened to a request that carried no message.
@@ -400,11 +404,12 @@ impl Desk {
             }
             if !self.seats.is_empty(at) {
                 let call = self.seats.call(at, message);
-                match (exchange.session, message.id(), call.decided()) {
-                    (Some(session), Some(id), None) => {
+                let is_open = !call.is_closed() && call.decided().is_none();
+                match (exchange.session, message.id()) {
+                    (Some(session), Some(id)) if is_open => {
                         sessions::wait(session, &id.key, message.kind, call);
                     }
-                    (Some(session), Some(id), Some(_)) => drop(sessions::deliver(session, &id.key)),
+                    (Some(session), Some(id)) => drop(sessions::deliver(session, &id.key)),
                     _ => call.decide(Verdict::abandoned(None)),
                 }
             }
@@ -478,18 +483,18 @@ fn judge_result(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
     let is_error = result.is_error == Some(true);
     let meta = record(result.record.get().as_deref());
     let text = result.text.get();
-    // For the cause of what is masked, where it says it nowhere else.
-    let structured = match (is_error, &text, raw) {
-        (true, None, Some(raw)) => member(raw, "result", "structuredContent"),
-        _ => None,
-    };
     let view = ResultView {
         is_error,
         meta: meta.as_ref(),
         text: text.as_deref(),
-        structured: structured.as_ref(),
+        ..ResultView::default()
     };
-    judge(call, &Answer::Result(view))
+    let judgement = judge(call, &Answer::Result(view));
+    // What is masked says it nowhere else.
+    match raw.filter(|_| judgement.withhold && text.is_none()) {
+        Some(raw) => judgement.with_more_cause(raw::member(raw, &["result", "structuredContent"])),
+        None => judgement,
+    }
 }
 
 fn judge_error(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
@@ -502,23 +507,19 @@ fn judge_error(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
         Code::Absent => -32603,
     };
     let message = error.message.get().unwrap_or_default();
-    let data = match record(error.record.get().as_deref()) {
-        Some(record) => Some(Value::Object(record)),
-        None => raw.and_then(|raw| member(raw, "error", "data")),
-    };
-    judge(call, &Answer::Error(ErrorView { code, message: &message, data: data.as_ref() }))
+    let data = record(error.record.get().as_deref()).map(Value::Object);
+    let view = ErrorView { code, message: &message, data: data.as_ref() };
+    let judgement = judge(call, &Answer::Error(view));
+    match raw.filter(|_| judgement.withhold && data.is_none()) {
+        Some(raw) => judgement.with_more_cause(raw::member(raw, &["error", "data"])),
+        None => judgement,
+    }
 }
 
 /// The object that has the record in it.
 fn record(json: Option<&str>) -> Option<Map<String, Value>> {
     let record = serde_json::from_str(json?).ok()?;
     Some(Map::from_iter([(Declaration::KEY.to_owned(), record)]))
-}
-
-/// A member of a member of a message.
-fn member(raw: &[u8], outer: &str, inner: &str) -> Option<Value> {
-    let mut message: Value = serde_json::from_slice(raw).ok()?;
-    Some(message.get_mut(outer)?.get_mut(inner)?.take())
 }
 
 /// Decides, should the thread unwind through a layer, that what is inside of it panicked.

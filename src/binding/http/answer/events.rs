@@ -1,5 +1,7 @@
 //! An answer in a stream of events.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 
 use super::{
@@ -23,6 +25,9 @@ pub(super) struct EventsAnswer {
     scanner: EventScanner,
     mode: Mode,
     held: Held,
+    /// Whether the event's message has gone by to its end, where it is no array.
+    has_message: bool,
+    /// The messages of an array.
     messages: Vec<Facts>,
     /// Whether a part of an event has gone out that has not ended.
     is_inside: bool,
@@ -46,6 +51,7 @@ impl EventsAnswer {
             scanner: EventScanner::new(config),
             mode: Mode::Deciding,
             held: Held::default(),
+            has_message: false,
             messages: Vec::new(),
             is_inside: false,
         }
@@ -60,12 +66,11 @@ impl EventsAnswer {
             match seen {
                 Seen::End => self.end(),
                 Seen::Dispatch => {
-                    let is_batch = self.scanner.is_batch();
                     for facts in std::mem::take(&mut self.messages) {
-                        match is_batch {
-                            true => desk.decide(&facts, None),
-                            false => desk.decide_alone(&facts, None),
-                        };
+                        desk.decide(&facts, None);
+                    }
+                    if std::mem::take(&mut self.has_message) {
+                        desk.decide_alone(self.scanner.facts(), None);
                     }
                     self.dispatched(desk);
                 }
@@ -147,55 +152,33 @@ impl EventsAnswer {
         false
     }
 
+    /// A message has gone by to its end.
     fn end(&mut self) {
-        if self.messages.len() < MAX_MESSAGES && self.mode != Mode::Discarding {
-            let facts = self.scanner.facts().clone();
-            self.messages.push(facts);
+        if self.mode == Mode::Discarding {
+            return;
+        }
+        if !self.scanner.is_batch() {
+            self.has_message = true;
+        } else if self.messages.len() < MAX_MESSAGES {
+            self.messages.push(self.scanner.take_facts());
         }
     }
 
     /// The event ends with `rest`. Gives what takes its place, if anything does.
     fn judge(&mut self, rest: &[u8], desk: &mut Desk) -> Option<Bytes> {
         let messages = std::mem::take(&mut self.messages);
-        if messages.is_empty() {
-            return None;
-        }
-        let raw = (self.mode == Mode::Holding).then(|| self.held.copy_with(rest));
+        let raw = (self.mode == Mode::Holding).then(|| self.held.with(rest));
         let data = raw.as_deref().map(data_of);
-        let is_batch = self.scanner.is_batch();
-        let elements = data.as_deref().filter(|_| is_batch).map(elements_of).unwrap_or_default();
-        let mut replaced = Vec::with_capacity(messages.len());
-        for (at, facts) in messages.iter().enumerate() {
-            let raw = if is_batch {
-                elements.get(at).map(|element| element.get().as_bytes())
-            } else {
-                data.as_deref()
-            };
-            let decision = match is_batch {
-                true => desk.decide(facts, raw),
-                false => desk.decide_alone(facts, raw),
-            };
-            replaced.push(match decision {
-                Decision::Pass => None,
-                Decision::Replace(texts) => Some(texts),
-            });
-        }
-        if replaced.iter().all(Option::is_none) {
-            return None;
-        }
-        let text = if is_batch {
-            let elements = elements.iter().map(|element| element.get().to_owned());
-            let texts: Vec<String> = replaced
-                .into_iter()
-                .zip(elements)
-                .map(|(replaced, element)| replaced.map_or(element, |texts| texts.join(",")))
-                .collect();
-            write::batch(&texts)
-        } else {
-            match &*replaced.into_iter().flatten().next().unwrap_or_default() {
-                [text] => text.clone(),
-                texts => write::batch(texts),
+        let text = if std::mem::take(&mut self.has_message) {
+            match desk.decide_alone(self.scanner.facts(), data.as_deref()) {
+                Decision::Pass => return None,
+                Decision::Replace(texts) => match &*texts {
+                    [text] => text.clone(),
+                    texts => write::batch(texts),
+                },
             }
+        } else {
+            judge_batch(&messages, data.as_deref(), desk)?
         };
         Some(with_data(raw.as_deref().unwrap_or_default(), &text))
     }
@@ -215,7 +198,7 @@ impl EventsAnswer {
             self.held.release(out);
             return true;
         }
-        let raw = self.held.take_with(&[]);
+        let raw = self.held.take_start();
         let fault = Fault::oversize(&raw);
         self.mode = Mode::Discarding;
         self.messages.clear();
@@ -259,16 +242,35 @@ impl EventsAnswer {
     }
 }
 
-/// The data of an event, its lines joined.
-fn data_of(event: &[u8]) -> Vec<u8> {
-    let mut data: Vec<u8> = Vec::new();
-    for line in lines_of(event) {
-        if let Some(value) = data_line(line) {
-            if !data.is_empty() {
-                data.push(b'\n');
+/// The text that takes the place of an array of messages, if one of them is not to go out.
+fn judge_batch(messages: &[Facts], data: Option<&[u8]>, desk: &mut Desk) -> Option<String> {
+    let elements = data.map(elements_of).unwrap_or_default();
+    let mut is_replaced = false;
+    let mut texts = Vec::with_capacity(elements.len());
+    for (at, facts) in messages.iter().enumerate() {
+        let element = elements.get(at).map(|element| element.get());
+        match desk.decide(facts, element.map(str::as_bytes)) {
+            Decision::Pass => texts.extend(element.map(str::to_owned)),
+            Decision::Replace(replacement) => {
+                is_replaced = true;
+                texts.extend(replacement);
             }
-            data.extend_from_slice(value);
         }
+    }
+    // Those behind the last one that is looked at stay as they are.
+    texts.extend(elements.iter().skip(messages.len()).map(|element| element.get().to_owned()));
+    is_replaced.then(|| write::batch(&texts))
+}
+
+/// The data of an event, its lines joined; without a copy where it is one.
+fn data_of(event: &[u8]) -> Cow<'_, [u8]> {
+    let mut lines = lines_of(event).filter_map(data_line);
+    let first = lines.next().unwrap_or_default();
+    let mut data = Cow::Borrowed(first);
+    for line in lines {
+        let data = data.to_mut();
+        data.push(b'\n');
+        data.extend_from_slice(line);
     }
     data
 }

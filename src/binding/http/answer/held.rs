@@ -1,6 +1,6 @@
 //! What is kept back of a body until it is known whether it may go out.
 
-use std::collections::VecDeque;
+use std::{borrow::Cow, collections::VecDeque};
 
 use bytes::Bytes;
 
@@ -46,6 +46,9 @@ impl Extend<Bytes> for Out {
 /// Bytes of a message that may be kept back.
 pub(super) const MAX_HELD: usize = 64 * 1024;
 
+/// Bytes of what is too long that are kept for the log.
+const START_BYTES: usize = 4 * 1024;
+
 /// Frames that wait for a decision.
 #[derive(Debug, Default)]
 pub(super) struct Held {
@@ -87,12 +90,29 @@ impl Held {
         all
     }
 
-    /// The same, still held.
-    pub(super) fn copy_with(&self, more: &[u8]) -> Vec<u8> {
-        let mut all = Vec::with_capacity(self.len.saturating_add(more.len()));
-        self.frames.iter().for_each(|frame| all.extend_from_slice(frame));
-        all.extend_from_slice(more);
-        all
+    /// The same, still held, without a copy where it is in one piece.
+    pub(super) fn with<'a>(&'a self, more: &'a [u8]) -> Cow<'a, [u8]> {
+        match &*self.frames {
+            [] => Cow::Borrowed(more),
+            [frame] if more.is_empty() => Cow::Borrowed(frame),
+            frames => {
+                let mut all = Vec::with_capacity(self.len.saturating_add(more.len()));
+                frames.iter().for_each(|frame| all.extend_from_slice(frame));
+                all.extend_from_slice(more);
+                Cow::Owned(all)
+            }
+        }
+    }
+
+    /// How it begins; nothing of it is held any more.
+    pub(super) fn take_start(&mut self) -> Vec<u8> {
+        let mut start = Vec::new();
+        for frame in &self.frames {
+            let room = START_BYTES.saturating_sub(start.len());
+            start.extend_from_slice(frame.get(..room).unwrap_or(frame));
+        }
+        self.discard();
+        start
     }
 }
 

@@ -140,7 +140,7 @@ impl JsonAnswer {
                     let single = !self.scanner.is_batch();
                     let facts = self.scanner.facts();
                     let raw = (self.mode == Mode::Holding)
-                        .then(|| self.held.copy_with(frame.get(start..at).unwrap_or_default()));
+                        .then(|| self.held.with(frame.get(start..at).unwrap_or_default()));
                     let raw = raw.as_deref().map(|raw| lead(raw).1);
                     let owed = desk.owed();
                     let decision = match self.mode {
@@ -197,6 +197,10 @@ impl JsonAnswer {
                 self.has_begun |= !frame.is_empty();
             }
             Mode::Discarding => {}
+            // No message, so that no part of it is one.
+            Mode::Deciding | Mode::Holding if self.is_malformed() && !self.has_begun => {
+                self.held.discard();
+            }
             Mode::Deciding | Mode::Holding => {
                 self.held.push(piece(&frame, start, frame.len()).unwrap_or_default());
                 if self.held.len() > MAX_HELD {
@@ -237,7 +241,7 @@ impl JsonAnswer {
             self.mode = Mode::Flowing;
             return Step::More;
         }
-        let raw = self.held.take_with(&[]);
+        let raw = self.held.take_start();
         let fault = Fault::oversize(&raw);
         let answer = desk.fail_one(self.scanner.facts(), &fault);
         match (self.scanner.is_batch(), answer) {

@@ -8,6 +8,7 @@ mod faults;
 mod held;
 mod json;
 mod plan;
+mod raw;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};

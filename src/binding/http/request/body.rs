@@ -183,6 +183,7 @@ impl Contents {
                 let (read, seen) = scanner.push(rest);
                 rest = rest.get(read..).unwrap_or_default();
                 if seen == Seen::End && contents.messages.len() < MAX_MESSAGES {
+                    contents.messages.reserve_exact(usize::from(contents.messages.is_empty()));
                     contents.messages.extend(Read::of(scanner.facts(), headers));
                     if scanner.is_batch() {
                         scanner.take_facts();

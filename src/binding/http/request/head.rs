@@ -85,6 +85,11 @@ pub(in super::super) fn speaks_mcp(headers: &HeaderMap) -> bool {
             && headers.get_all(ACCEPT).iter().any(|it| contains(it, b"json")))
 }
 
+/// A head that says no more than that.
+pub(in super::super) fn of_mcp() -> HeaderMap {
+    HeaderMap::from_iter([(VERSION, HeaderValue::from_static(""))])
+}
+
 /// Asks for answers that can be read. What the client itself accepts is for layers further out.
 pub(in super::super) fn ask_for_identity(headers: &mut HeaderMap) {
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));

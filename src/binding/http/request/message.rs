@@ -254,13 +254,20 @@ fn origin(
     let version = version.or_else(|| head::version(headers)).map(str::to_owned).or(asked);
     Origin {
         client: client.or_else(|| self::client(&params.meta_client)),
-        protocol_version: version.map(Cow::Owned),
+        protocol_version: version.map(known_version),
         transport: Some(Cow::Borrowed("http")),
         session: head::session(headers).map(|id| Session::from_id(id.as_bytes())),
         trace: trace
             .or_else(|| headers.get("traceparent")?.to_str().ok().and_then(TraceContext::parse)),
         ..Origin::default()
     }
+}
+
+/// A revision, nearly always one that needs no copy.
+fn known_version(version: String) -> Cow<'static, str> {
+    const KNOWN: [&str; 5] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", MODERN];
+    let known = KNOWN.iter().find(|known| **known == version);
+    known.map_or(Cow::Owned(version), |known| Cow::Borrowed(known))
 }
 
 fn client(facts: &ClientFacts) -> Option<Arc<dyn Client>> {
