@@ -39,10 +39,11 @@ use tower_http::{
 use tower_outcome::OutcomeLayer;
 use tracing::Level;
 
-/// Time that one arm takes in one round, roughly: long enough for the clock, short enough for what
-/// else the machine does to meet all arms alike.
-const ARM: usize = 3_000_000;
-const ROUNDS: usize = 101;
+/// Nanoseconds that one arm takes in one round, roughly: much less than the scheduler lets others
+/// run in between, so that most arms are not interrupted, and a median knows nothing of the rest.
+const ARM: usize = 250_000;
+const ROUNDS: usize = 1001;
+const WARM_UP: usize = 3;
 /// As hyper reads a body.
 const FRAME: usize = 16 << 10;
 
@@ -80,7 +81,12 @@ impl Post {
         let mut request = Request::new(body(self.body.clone()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = self.headers.clone();
+        // As hyper fills it, which is not quite as a clone is: with room to spare.
+        let mut headers = HeaderMap::with_capacity(self.headers.len());
+        for (name, value) in &self.headers {
+            headers.append(name, value.clone());
+        }
+        *request.headers_mut() = headers;
         request
     }
 }
@@ -246,21 +252,26 @@ macro_rules! measure {
         let mut informed = informed.layer(CatchPanicLayer::new()).service($bare);
         let mut calls = 200;
         let mut rounds: Vec<[f64; NAMES.len()]> = Vec::with_capacity(ROUNDS);
-        // The first round warms up, and tells how many calls there are to a round.
-        for round in 0..=ROUNDS {
-            let costs = [
-                arm(&mut bare, $post, $body, calls).await,
-                arm(&mut again, $post, $body, calls).await,
-                arm(&mut ours, $post, $body, calls).await,
-                arm(&mut traced, $post, $body, calls).await,
-                arm(&mut informed, $post, $body, calls).await,
-            ];
-            if round > 0 {
+        // The first rounds warm up, and the last of them tells how many calls there are to a round.
+        for round in 0..ROUNDS + WARM_UP {
+            let mut costs = [0.0; NAMES.len()];
+            // What else goes on in a rhythm of its own is not to meet the same arm each time.
+            for turn in 0..NAMES.len() {
+                let turn = (turn + round) % NAMES.len();
+                costs[turn] = match turn {
+                    0 => arm(&mut bare, $post, $body, calls).await,
+                    1 => arm(&mut again, $post, $body, calls).await,
+                    2 => arm(&mut ours, $post, $body, calls).await,
+                    3 => arm(&mut traced, $post, $body, calls).await,
+                    _ => arm(&mut informed, $post, $body, calls).await,
+                };
+            }
+            if round >= WARM_UP {
                 rounds.push(costs);
             } else {
                 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
                 let cost = costs[2].max(1.0) as usize;
-                calls = (ARM / cost).max(1);
+                calls = (ARM / cost).max(20);
             }
         }
         print($what, &rounds, $peer);
@@ -272,13 +283,12 @@ type Peer = (usize, Option<f64>);
 
 fn print(what: &str, rounds: &[[f64; NAMES.len()]], (peer, limit): Peer) {
     println!("{what}");
+    let over = |arm: usize| median(rounds.iter().map(|round| round[arm] - round[0]).collect());
     for (arm, name) in NAMES.iter().enumerate() {
         let cost = median(rounds.iter().map(|round| round[arm]).collect());
-        let over = median(rounds.iter().map(|round| round[arm] - round[0]).collect());
-        println!("  {name:<30} {cost:>8.0}   over bare {over:>7.0}");
+        println!("  {name:<30} {cost:>8.0}   over bare {:>7.0}", over(arm));
     }
-    let ratio = |round: &[f64; NAMES.len()]| (round[2] - round[0]) / (round[peer] - round[0]);
-    let ratio = median(rounds.iter().map(ratio).collect());
+    let ratio = over(2) / over(peer);
     let limit = limit.map(|limit| format!(" (at most {limit})")).unwrap_or_default();
     println!("  ours / {}: {ratio:.2}{limit}\n", NAMES[peer]);
 }
