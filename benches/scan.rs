@@ -2,7 +2,8 @@
 //!
 //! Both run interleaved in one process, on the same bytes; the medians' ratio is what counts. At
 //! 200 bytes `serde_json` fills a small struct, and the scanner is made anew for each answer; at
-//! 64 KiB and 1 MiB `serde_json` skips all of it. `cargo bench --bench scan`.
+//! 64 KiB and 1 MiB `serde_json` skips all of it. Where members are on, the scanner looks for those
+//! by which soft errors are known. `cargo bench --bench scan`.
 
 #![allow(
     dead_code,
@@ -17,12 +18,12 @@
 #[path = "../src/binding/http/scan/mod.rs"]
 mod scan;
 
-use std::{hint::black_box, time::Instant};
+use std::{hint::black_box, sync::Arc, time::Instant};
 
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use self::scan::{Config, EventScanner, Scanner, Seen};
+use self::scan::{Config, EventScanner, Members, Scanner, Seen};
 
 const ROUNDS: usize = 101;
 /// About what four rounds of one arm read.
@@ -54,6 +55,15 @@ struct Error<'a> {
     message: &'a str,
 }
 
+/// What a classifier asks for that was not told anything.
+fn members() -> Arc<Members> {
+    let tops = ["status", "state", "ok", "success", "error", "message", "detail", "reason"];
+    let texts = &tops[4..];
+    let below = texts.iter().flat_map(|top| texts.iter().map(move |key| format!("{top}.{key}")));
+    let below: Vec<String> = below.collect();
+    Arc::new(Members::new(tops.into_iter().chain(below.iter().map(String::as_str))))
+}
+
 fn answer(text: &str) -> Vec<u8> {
     let content = json!([{"type": "text", "text": text}]);
     serde_json::to_vec(
@@ -71,6 +81,20 @@ fn rows(bytes: usize) -> Vec<u8> {
     let rows: Vec<Value> = (0..bytes / 66).map(row).collect();
     let result = json!({"content": [], "structuredContent": {"rows": rows}, "isError": false});
     serde_json::to_vec(&json!({"jsonrpc": "2.0", "id": 7, "result": result})).unwrap()
+}
+
+/// An answer with only `structuredContent`.
+fn structured(value: Value) -> Vec<u8> {
+    let result = json!({"content": [], "structuredContent": value, "isError": false});
+    serde_json::to_vec(&json!({"jsonrpc": "2.0", "id": 7, "result": result})).unwrap()
+}
+
+/// Members of which none is asked for, but each of whose keys has to be looked at: short ones, and
+/// some as long as a sentence.
+fn flat(bytes: usize, value: &Value) -> Vec<u8> {
+    let member = 9 + value.to_string().len();
+    let members = (0..bytes / member).map(|id| (format!("k{id:04}"), value.clone()));
+    structured(members.collect())
 }
 
 fn kinds(bytes: usize) -> Vec<(&'static str, Vec<u8>)> {
@@ -109,11 +133,16 @@ fn kinds(bytes: usize) -> Vec<(&'static str, Vec<u8>)> {
         ("all \\\\", answer(&"\\".repeat(bytes / 2))),
         ("all \\u0001", answer(&"\u{1}".repeat(bytes / 6))),
         ("umlauts", answer(&inner("Ä heißer Brüller — größtenteils ünïcode. "))),
+        ("member, not asked", structured(json!({"body": inner("A line of prose.\n"), "ok": true}))),
+        ("member, asked", structured(json!({"message": inner("A line of prose.\n"), "ok": true}))),
+        ("member, code", structured(json!({"error": {"x": inner(object)}, "ok": true}))),
+        ("flat, sentences", flat(bytes, &json!("A sentence of some length that nobody asks for."))),
+        ("flat, numbers", flat(bytes, &json!(12.5))),
     ]
 }
 
-fn scan(body: &[u8], frame: usize) -> Scanner {
-    let mut scanner = Scanner::new(Config::answers());
+fn scan(body: &[u8], frame: usize, config: Config) -> Scanner {
+    let mut scanner = Scanner::new(config);
     for frame in body.chunks(frame) {
         let mut rest = frame;
         while !rest.is_empty() {
@@ -168,51 +197,69 @@ fn measure(arms: &mut [&mut dyn FnMut()], times: usize) -> (f64, Vec<f64>) {
 
 fn small() {
     println!("200 bytes: serde_json into a small struct / a new scanner");
-    println!("{:<20} {:>6} {:>9} {:>13}", "kind", "bytes", "serde ns", "ours / serde");
+    println!(
+        "{:<20} {:>6} {:>9} {:>13} {:>9}",
+        "kind", "bytes", "serde ns", "ours / serde", "members"
+    );
     let texts = [
         ("success", answer("The note was saved. Version b2. It is at inbox/todo.md and is linked from two others now, as asked.")),
         ("quotes, newlines", answer("Saved \"inbox/todo.md\".\nLinked from:\n- \"plans.md\"\n- \"garden.md\"\nVersion \"b2\" is now current.")),
         ("rmcp's order", br#"{"jsonrpc":"2.0","id":12345,"result":{"resultType":"complete","content":[{"type":"text","text":"The note was saved. It is at inbox/todo.md."}],"structuredContent":{"version":"b2","ok":true},"isError":false}}"#.to_vec()),
+        ("soft error", br#"{"jsonrpc":"2.0","id":12345,"result":{"resultType":"complete","content":[],"structuredContent":{"status":"failed","error":{"code":17,"message":"No such table: notes"},"took_ms":12},"isError":false}}"#.to_vec()),
         ("error", br#"{"jsonrpc":"2.0","id":"0c7d3d40-1b1d-4d43","error":{"code":-32602,"message":"The parameters are not those of the tool, see the schema, and send the call again","data":{"field":"path","at":17}}}"#.to_vec()),
     ];
+    let members = members();
     for (kind, body) in &texts {
         let mut theirs = || {
             black_box(serde_json::from_slice::<Message<'_>>(black_box(body)).unwrap());
         };
         let mut ours = || {
-            black_box(scan(black_box(body), usize::MAX));
+            black_box(scan(black_box(body), usize::MAX, Config::answers()));
         };
-        let (ns, ratios) = measure(&mut [&mut theirs, &mut ours], ROUND_BYTES / 8 / body.len());
-        println!("{kind:<20} {:>6} {ns:>9.0} {:>13.2}", body.len(), ratios[0]);
+        let mut asked = || {
+            let config = Config::answers().members(Arc::clone(&members));
+            black_box(scan(black_box(body), usize::MAX, config));
+        };
+        let mut arms: [&mut dyn FnMut(); 3] = [&mut theirs, &mut ours, &mut asked];
+        let (ns, ratios) = measure(&mut arms, ROUND_BYTES / 8 / body.len());
+        println!("{kind:<20} {:>6} {ns:>9.0} {:>13.2} {:>9.2}", body.len(), ratios[0], ratios[1]);
     }
 }
 
 fn large(bytes: usize) {
     println!("\n{} KiB: ours / serde_json skipping it", bytes >> 10);
     println!(
-        "{:<20} {:>10} {:>8} {:>12} {:>14}",
-        "kind", "serde GB/s", "whole", "16 KiB frames", "server-sent"
+        "{:<20} {:>10} {:>8} {:>12} {:>14} {:>9} {:>10}",
+        "kind", "serde GB/s", "whole", "16 KiB frames", "server-sent", "members", "in frames"
     );
+    let asked = Config::answers().members(members());
     for (kind, body) in kinds(bytes) {
         let event = [b"event: message\ndata: ".as_slice(), &body, b"\n\n"].concat();
         let mut theirs = || {
             black_box(serde_json::from_slice::<IgnoredAny>(black_box(&body)).unwrap());
         };
         let mut ours = || {
-            black_box(scan(black_box(&body), usize::MAX));
+            black_box(scan(black_box(&body), usize::MAX, Config::answers()));
         };
         let mut frames = || {
-            black_box(scan(black_box(&body), FRAME));
+            black_box(scan(black_box(&body), FRAME, Config::answers()));
+        };
+        let mut members = || {
+            black_box(scan(black_box(&body), usize::MAX, asked.clone()));
+        };
+        let mut member_frames = || {
+            black_box(scan(black_box(&body), FRAME, asked.clone()));
         };
         let mut events = || {
             black_box(scan_events(black_box(&event)));
         };
-        let mut arms: [&mut dyn FnMut(); 4] = [&mut theirs, &mut ours, &mut frames, &mut events];
+        let mut arms: [&mut dyn FnMut(); 6] =
+            [&mut theirs, &mut ours, &mut frames, &mut events, &mut members, &mut member_frames];
         let (ns, ratios) = measure(&mut arms, (ROUND_BYTES / 4 / body.len()).max(1));
         let speed = body.len() as f64 / ns;
         println!(
-            "{kind:<20} {speed:>10.2} {:>8.3} {:>13.3} {:>11.3}",
-            ratios[0], ratios[1], ratios[2]
+            "{kind:<20} {speed:>10.2} {:>8.3} {:>13.3} {:>14.3} {:>9.3} {:>10.3}",
+            ratios[0], ratios[1], ratios[2], ratios[3], ratios[4]
         );
     }
 }

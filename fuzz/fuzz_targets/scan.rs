@@ -19,11 +19,13 @@ use self::{generate::Generator, scan::*};
 // make one.
 fuzz_target!(|data: &[u8]| {
     let [kind, config, first, second, third, text @ ..] = data else { return };
-    let config = match config % 4 {
+    let config = &match config % 6 {
         0 => Config::answers(),
         1 => Config::requests(),
         2 => Config::answers().structured_bytes(16 << 10),
-        _ => oracle::small_config(),
+        3 => Config::answers().members(std::sync::Arc::new(oracle::members())),
+        4 => oracle::small_config(),
+        _ => oracle::small_config_with_members(),
     };
     let sizes = [*first, *second, *third].map(usize::from);
     match kind % 5 {

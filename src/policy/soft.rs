@@ -1,5 +1,7 @@
 //! Which classifier decides about which tool.
 
+#[cfg(feature = "http")]
+use std::any::Any;
 use std::{
     collections::BTreeMap,
     fmt,
@@ -17,8 +19,10 @@ pub(crate) struct Classifier(Option<Arc<Rules>>);
 struct Rules {
     classifier: Box<dyn ResultClassifier>,
     /// What it looks at; `None` is all of it.
-    #[allow(dead_code, reason = "the HTTP binding asks for it next")]
+    #[cfg(feature = "http")]
     paths: Option<Vec<String>>,
+    #[cfg(feature = "http")]
+    compiled: OnceLock<Arc<dyn Any + Send + Sync>>,
     members: Option<Members>,
 }
 
@@ -34,7 +38,14 @@ impl Classifier {
         // Its author's code; of what it looks at nothing is known if it panics.
         let paths = crate::unwind::catch(|| classifier.members()).ok().flatten();
         let members = paths.as_ref().map(|paths| Members::new(paths.iter().map(String::as_str)));
-        Self(Some(Arc::new(Rules { classifier: Box::new(classifier), paths, members })))
+        Self(Some(Arc::new(Rules {
+            classifier: Box::new(classifier),
+            #[cfg(feature = "http")]
+            paths,
+            #[cfg(feature = "http")]
+            compiled: OnceLock::new(),
+            members,
+        })))
     }
 
     pub(super) fn off() -> Self {
@@ -46,13 +57,20 @@ impl Classifier {
         self.0.is_some()
     }
 
-    /// The members that it looks at, as dotted paths; `None` is all of it.
+    /// What a binding makes of the dotted paths of the members that it looks at, made once; `None`
+    /// where it looks at all of it.
     #[cfg(feature = "http")]
-    pub(crate) fn paths(&self) -> Option<&[String]> {
-        self.0.as_ref()?.paths.as_deref()
+    pub(crate) fn compiled<T: Any + Send + Sync>(
+        &self,
+        compile: impl FnOnce(&[String]) -> T,
+    ) -> Option<Arc<T>> {
+        let rules = self.0.as_ref()?;
+        let paths = rules.paths.as_deref()?;
+        let compiled = rules.compiled.get_or_init(|| Arc::new(compile(paths)));
+        Arc::clone(compiled).downcast().ok()
     }
 
-    /// The same, to read a text by.
+    /// The same members, to read a text by.
     pub(crate) fn members(&self) -> Option<&Members> {
         self.0.as_ref()?.members.as_ref()
     }

@@ -290,6 +290,14 @@ impl Client {
         }
     }
 
+    /// Hangs up on the answer to one request, which cancels it from 2026-07-28 on alone.
+    pub fn hang_up(&self, id: &Value) {
+        match &self.wire {
+            Wire::Lines(_) => panic!("all requests share one stream"),
+            Wire::Http(http) => http.hang_up(id),
+        }
+    }
+
     /// Leaves: ends the session if there is one, and hangs up on all that is open. The server goes
     /// on until the client is dropped, so that its log can still be read.
     pub async fn close(&self) {

@@ -103,7 +103,7 @@ impl Logs {
         (logs, tracing::subscriber::set_default(subscriber))
     }
 
-    pub(super) fn push(&self, bytes: &[u8]) {
+    pub(crate) fn push(&self, bytes: &[u8]) {
         let mut state = self.state();
         state.raw.extend_from_slice(bytes);
         while let Some(length) = state.raw[state.parsed..].iter().position(|byte| *byte == b'\n') {

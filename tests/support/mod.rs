@@ -15,7 +15,7 @@ mod client;
 mod http;
 mod inbox;
 mod lines;
-mod logs;
+pub(crate) mod logs;
 mod messages;
 mod process;
 mod sse;
@@ -37,3 +37,34 @@ pub use self::{
 
 /// How long to wait for what should come at once. A guard against hangs, not a measurement.
 pub const GUARD: Duration = Duration::from_secs(30);
+
+/// A server, in the layers, whose one tool returns this.
+pub fn one_tool(
+    name: &'static str,
+    result: rmcp::model::CallToolResult,
+    policy: tower_outcome::Policy,
+) -> impl rmcp::ServerHandler {
+    use rmcp::{
+        ErrorData, RoleServer, ServerHandler,
+        model::{CallToolRequestParams, CallToolResponse},
+        service::RequestContext,
+    };
+    use tower_outcome::{OutcomeLayer, ServerHandlerExt as _};
+
+    struct One(&'static str, rmcp::model::CallToolResult);
+
+    impl ServerHandler for One {
+        async fn call_tool(
+            &self,
+            call: CallToolRequestParams,
+            _: RequestContext<RoleServer>,
+        ) -> Result<CallToolResponse, ErrorData> {
+            if call.name != self.0 {
+                return Err(ErrorData::invalid_params("tool not found", None));
+            }
+            Ok(self.1.clone().into())
+        }
+    }
+
+    One(name, result).layered(OutcomeLayer::new().policy(policy))
+}

@@ -56,6 +56,11 @@ impl Seats {
         }
     }
 
+    /// The layer's own policy, or the default one.
+    pub(super) fn policy(&self) -> Arc<Policy> {
+        self.policy.clone().unwrap_or_else(Policy::default_shared)
+    }
+
     /// Whether there is no seat on the message's call.
     pub(super) fn is_empty(&self, at: usize) -> bool {
         self.get(at).is_none_or(|slot| slot.seat.is_none())

@@ -26,8 +26,11 @@ pub(super) enum Package {
 }
 
 impl Package {
-    /// A command that runs one of the scripts in `tests/upstreams/`.
-    pub(super) fn command(self, script: &str) -> Result<tokio::process::Command, Unavailable> {
+    /// A command that runs one of the scripts in `tests/upstreams/`, or one that is elsewhere.
+    pub(super) fn command(
+        self,
+        script: impl AsRef<Path>,
+    ) -> Result<tokio::process::Command, Unavailable> {
         let folder = self.install()?;
         let script = self.sources().join(script);
         Ok(match self {

@@ -22,7 +22,7 @@ mod child;
 mod install;
 mod tower_mcp;
 
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
 use child::Child;
 use install::Package;
@@ -118,13 +118,19 @@ impl Upstream {
     /// Installs the server if it is not yet there, starts it on a free port, and waits until it
     /// listens.
     pub async fn start(kind: Kind, mode: Mode) -> Result<Self, Unavailable> {
+        Self::start_with(kind, mode, &[]).await
+    }
+
+    /// Starts it with more flags, of which only rmcp's server has any: the last of a kind counts.
+    pub async fn start_with(kind: Kind, mode: Mode, flags: &[&str]) -> Result<Self, Unavailable> {
         if kind == Kind::TowerMcp {
             let server = TowerMcp::start(mode)?;
             return Ok(Self { address: server.address(), running: Running::Inside(server) });
         }
-        let command = tokio::task::spawn_blocking(move || command(kind, mode))
+        let mut command = tokio::task::spawn_blocking(move || command(kind, mode))
             .await
             .expect("the installation does not panic")?;
+        command.args(flags);
         let (child, address) = Child::start(command).await?;
         Ok(Self { address, running: Running::Child(child) })
     }
@@ -173,6 +179,21 @@ fn command(kind: Kind, mode: Mode) -> Result<tokio::process::Command, Unavailabl
     };
     command.args(["--mode", mode.name()]);
     Ok(command)
+}
+
+/// A command that runs a script of a test's own with the SDK that this kind of server is written
+/// in, which is installed if it is not yet there.
+pub async fn script(kind: Kind, path: PathBuf) -> Result<tokio::process::Command, Unavailable> {
+    let package = match kind {
+        Kind::FastMcp1 | Kind::Python1 => Package::Python1,
+        Kind::FastMcp2 | Kind::Python2 => Package::Python2,
+        Kind::TypeScript1 => Package::TypeScript1,
+        Kind::TypeScript2 => Package::TypeScript2,
+        Kind::TowerMcp | Kind::Rmcp => unreachable!("they are no scripts"),
+    };
+    tokio::task::spawn_blocking(move || package.command(path))
+        .await
+        .expect("the installation does not panic")
 }
 
 /// Why there is no such server here.

@@ -12,7 +12,7 @@ use crate::{
         http::{
             exchange::Exchange,
             request::{Id, Message, Sort},
-            scan::{Code, Envelope, Facts},
+            scan::{Code, Config, Envelope, Facts, Members, ResultFacts, Shape},
             seats::Seats,
             sessions::{self, Known},
             write,
@@ -25,6 +25,9 @@ use crate::{
     tool_error::{Declaration, Rendering},
 };
 
+/// Bytes up to which `structuredContent` is kept for a classifier that looks at all of it.
+const MAX_STRUCTURED: usize = 16 * 1024;
+
 /// What is known of the calls of an exchange while its answer goes by.
 pub(in super::super) struct Desk {
     pub(in super::super) exchange: Arc<Exchange>,
@@ -33,6 +36,8 @@ pub(in super::super) struct Desk {
     pub(in super::super) contains: bool,
     /// Whether no other layer of ours is further out.
     pub(in super::super) is_owner: bool,
+    /// The members of `structuredContent` that are kept; none, and it is kept whole if at all.
+    asked: Option<Arc<Members>>,
     /// The answer has gone by to a request that nobody has read.
     pub(super) is_settled: bool,
 }
@@ -52,7 +57,7 @@ impl Desk {
         contains: bool,
         is_owner: bool,
     ) -> Self {
-        Self { exchange, seats, contains, is_owner, is_settled: false }
+        Self { exchange, seats, contains, is_owner, asked: None, is_settled: false }
     }
 
     /// The only message of a body is a result. Where nobody has read the request, nobody needs to
@@ -114,7 +119,7 @@ impl Desk {
             return Decision::Pass;
         }
         let call = self.seats.call(at, message).clone();
-        let judgement = judge_facts(&call, facts, raw);
+        let judgement = judge_facts(&call, facts, raw, self.asked.as_deref());
         self.leave_session(message);
         let decision = if self.contains && judgement.withhold && raw.is_some() {
             let rendering = Rendering::fault(message.kind, None, call.id());
@@ -154,7 +159,7 @@ impl Desk {
             return;
         }
         let call = self.seats.call(at, message);
-        let judged = judge_facts(call, facts, None).verdict;
+        let judged = judge_facts(call, facts, None, None).verdict;
         // Some statuses say whose turn it is; a code that says nothing says less than any status.
         let is_by_status = matches!(status.as_u16(), 401 | 403 | 429);
         let is_by_code =
@@ -183,7 +188,7 @@ impl Desk {
         };
         match known {
             Known::Open { call, kind, _waiting } => {
-                let judgement = judge_facts(&call, facts, raw);
+                let judgement = judge_facts(&call, facts, raw, self.asked.as_deref());
                 if self.contains && judgement.withhold && raw.is_some() {
                     let rendering = Rendering::fault(kind, None, call.id());
                     call.decide(judgement.verdict.told(rendering.text.clone()));
@@ -195,7 +200,7 @@ impl Desk {
             // A replay: it was judged, and logged, when it first went by.
             Known::Delivered { reference, kind } if self.contains && is_error => {
                 let call = Call::begin(kind, "".into(), None, None);
-                if raw.is_some() && judge_facts(&call, facts, raw).withhold {
+                if raw.is_some() && judge_facts(&call, facts, raw, self.asked.as_deref()).withhold {
                     let rendering = Rendering::fault(kind, None, reference);
                     return Decision::Replace(vec![write::failure(kind, id, false, &rendering)]);
                 }
@@ -204,7 +209,7 @@ impl Desk {
             Known::Nothing if self.contains && is_error => {
                 let key = id.map(|id| id.key.clone());
                 let call = Call::begin(Kind::Request, "".into(), None, key);
-                let judgement = judge_facts(&call, facts, raw);
+                let judgement = judge_facts(&call, facts, raw, self.asked.as_deref());
                 if !judgement.withhold || raw.is_none() {
                     return Decision::Pass;
                 }
@@ -442,6 +447,39 @@ impl Desk {
         }
     }
 
+    /// What of an answer matters: also what a classifier asks for.
+    pub(super) fn config(&mut self) -> Config {
+        let config = Config::answers();
+        if self.exchange.is_unread() {
+            return config;
+        }
+        let mut asked: Option<Arc<Members>> = None;
+        let tools = self.seats.calls().filter(|call| call.kind() == Kind::ToolCall);
+        let rules = tools.map(|call| (call.policy(), call.tool().unwrap_or_default()));
+        // On a stream whose answers are those of earlier requests nobody knows of which tools.
+        let is_stream = self.exchange.sort == Sort::Stream;
+        let of_stream = is_stream.then(|| (self.seats.policy(), ""));
+        for (policy, tool) in rules.chain(of_stream) {
+            let classifier = policy.classifier_of(tool);
+            if !classifier.is_on() {
+                continue;
+            }
+            let members =
+                classifier.compiled(|paths| Members::new(paths.iter().map(String::as_str)));
+            match (members, &asked) {
+                (Some(members), None) => asked = Some(members),
+                (Some(members), Some(asked)) if Arc::ptr_eq(&members, asked) => {}
+                // It looks at all of it, or another one of the same batch looks at something else.
+                _ => return config.structured_bytes(MAX_STRUCTURED),
+            }
+        }
+        self.asked = asked;
+        match &self.asked {
+            Some(members) => config.members(Arc::clone(members)),
+            None => config,
+        }
+    }
+
     /// Whether results have to be held until it is known that they are none of failures.
     pub(super) fn holds_results(&self) -> bool {
         self.contains
@@ -463,14 +501,24 @@ fn is_plain(facts: &Facts) -> bool {
     result.is_error != Some(true) && result.record.is_absent()
 }
 
-fn judge_facts(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
+fn judge_facts(
+    call: &Call,
+    facts: &Facts,
+    raw: Option<&[u8]>,
+    asked: Option<&Members>,
+) -> Judgement {
     match facts.envelope() {
         Envelope::Error => judge_error(call, facts, raw),
-        _ => judge_result(call, facts, raw),
+        _ => judge_result(call, facts, raw, asked),
     }
 }
 
-fn judge_result(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
+fn judge_result(
+    call: &Call,
+    facts: &Facts,
+    raw: Option<&[u8]>,
+    asked: Option<&Members>,
+) -> Judgement {
     let result = &facts.result;
     if result.is_input_required() {
         return judge(call, &Answer::InputRequired);
@@ -483,17 +531,36 @@ fn judge_result(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
     let is_error = result.is_error == Some(true);
     let meta = record(result.record.get().as_deref());
     let text = result.text.get();
+    let structured = structured(result, asked);
     let view = ResultView {
         is_error,
         meta: meta.as_ref(),
         text: text.as_deref(),
-        ..ResultView::default()
+        is_text_alone: result.lone_text().is_some(),
+        is_cut: match &structured {
+            Some(_) => result.members_are_cut() || result.structured.is_cut(),
+            None => result.text.is_cut(),
+        },
+        structured: structured.as_ref(),
     };
     let judgement = judge(call, &Answer::Result(view));
     // What is masked says it nowhere else.
     match raw.filter(|_| judgement.withhold && text.is_none()) {
         Some(raw) => judgement.with_more_cause(raw::member(raw, &["result", "structuredContent"])),
         None => judgement,
+    }
+}
+
+/// What is kept of `structuredContent`, where it is an object.
+fn structured(result: &ResultFacts, asked: Option<&Members>) -> Option<Value> {
+    match asked {
+        Some(asked) => result.members(asked).map(Value::Object),
+        None if result.structured_shape != Shape::Object => None,
+        None => match result.structured.get() {
+            Some(json) => serde_json::from_str(&json).ok(),
+            // Too long, or nobody asks.
+            None => result.structured.is_cut().then(|| Value::Object(Map::new())),
+        },
     }
 }
 

@@ -39,6 +39,8 @@ pub(super) struct Answering {
     reader: Reader,
     /// Whether all that came was read further in, so that it need not be here.
     trusts: Option<bool>,
+    /// Whether an event has ended with the last frame that was not read here.
+    is_between: bool,
     out: Out,
     trailers: Option<HeaderMap>,
     error: Option<BoxError>,
@@ -90,6 +92,7 @@ impl Answering {
             desk,
             reader,
             trusts: None,
+            is_between: false,
             out: Out::default(),
             trailers: None,
             error: None,
@@ -189,13 +192,17 @@ impl Answering {
             return;
         }
         let is_read = self.desk.exchange.has_passed(&frame, self.desk.contains);
-        // Of text that was read in part nothing can be made; events begin anew.
+        // Of text that was read in part nothing can be made; only where an event ends does another
+        // one begin.
         let is_trusted = match (self.trusts, &self.reader) {
-            (None | Some(true), Reader::Events(_)) | (None, _) => is_read,
+            (None, _) => is_read,
+            (Some(true), Reader::Events(_)) => is_read || !self.is_between,
             (Some(trusts), _) => trusts,
         };
         self.trusts = Some(is_trusted);
         if is_trusted {
+            let ends = [&b"\n\n"[..], b"\r\r", b"\n\r\n"];
+            self.is_between = ends.iter().any(|end| frame.ends_with(end));
             self.out.push_back(frame);
             self.desk.follow_inner();
             return;

@@ -36,7 +36,7 @@ impl Plan {
         if let Some(session) = head::session(&parts.headers) {
             desk.introduce_session(session);
         }
-        let reader = match Self::reader(parts, &desk) {
+        let reader = match Self::reader(parts, &mut desk) {
             Ok(reader) => {
                 if parts.status.is_success() && !desk.exchange.is_unread() {
                     desk.notified();
@@ -56,14 +56,13 @@ impl Plan {
     }
 
     /// How to read the answer to a request.
-    fn reader(parts: &Parts, desk: &Desk) -> Result<Reader, Box<Fault>> {
+    fn reader(parts: &Parts, desk: &mut Desk) -> Result<Reader, Box<Fault>> {
         let (status, headers) = (parts.status, &parts.headers);
         let (is_json, is_events) = match headers.get(CONTENT_TYPE) {
             Some(media_type) => (head::is_json(media_type), head::is_events(media_type)),
             None => (true, false),
         };
         let is_encoded = head::is_encoded(headers);
-        let json = || Box::new(JsonAnswer::new(Config::answers()));
         if status == StatusCode::REQUEST_TIMEOUT {
             return Err(Box::new(Fault::status(status, headers)));
         }
@@ -72,10 +71,12 @@ impl Plan {
             if !is_json || is_encoded || headers.get(CONTENT_TYPE).is_none() {
                 return Err(fault);
             }
-            return Ok(Reader::Json { json: json(), otherwise: Some(fault) });
+            let json = Box::new(JsonAnswer::new(desk.config()));
+            return Ok(Reader::Json { json, otherwise: Some(fault) });
         }
         if !status.is_success() {
-            let json = (is_json && !is_encoded).then(json);
+            let json =
+                (is_json && !is_encoded).then(|| Box::new(JsonAnswer::new(Config::answers())));
             // The page of a server that knows nothing of MCP is nothing for a log line.
             let has_text = !is_encoded && headers.get(CONTENT_TYPE).is_some_and(head::is_text);
             return Ok(Reader::Refusal { status, json, text: has_text.then(Vec::new) });
@@ -89,10 +90,11 @@ impl Plan {
             return Ok(Reader::Opaque);
         }
         if is_events {
-            return Ok(Reader::Events(Box::new(EventsAnswer::new(Config::answers()))));
+            return Ok(Reader::Events(Box::new(EventsAnswer::new(desk.config()))));
         }
         if is_json {
-            return Ok(Reader::Json { json: json(), otherwise: None });
+            let json = Box::new(JsonAnswer::new(desk.config()));
+            return Ok(Reader::Json { json, otherwise: None });
         }
         let media_type = headers.get(CONTENT_TYPE).map(|it| String::from_utf8_lossy(it.as_bytes()));
         let what = format!("HTTP {status} with {}", media_type.unwrap_or_default());
@@ -106,7 +108,7 @@ impl Plan {
             && status.is_success()
             && headers.get(CONTENT_TYPE).is_some_and(head::is_events);
         if is_stream && !head::is_encoded(headers) {
-            let events = EventsAnswer::new(Config::answers());
+            let events = EventsAnswer::new(desk.config());
             return Self::Follow(Answering::new(desk, Reader::Events(Box::new(events))));
         }
         if let (Sort::End, true, Some(session)) =

@@ -29,7 +29,7 @@ pub(super) enum Kept {
 }
 
 /// What fits beside the tag where a box would be.
-const SHORT_BYTES: usize = 22;
+pub(super) const SHORT_BYTES: usize = 22;
 
 /// What a buffer reserves at first.
 const LEAST_BYTES: usize = 128;
@@ -96,6 +96,15 @@ impl Kept {
                 Self::Short { len, bytes: short }
             }
             _ => Self::Whole(bytes.into()),
+        }
+    }
+
+    /// Bytes that it takes elsewhere.
+    #[inline]
+    pub(super) fn heap(&self) -> usize {
+        match self {
+            Self::Absent | Self::Short { .. } => 0,
+            Self::Whole(bytes) | Self::Cut(bytes) => bytes.len(),
         }
     }
 

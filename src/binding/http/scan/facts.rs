@@ -1,8 +1,10 @@
 //! What a message says, as far as anybody asks.
 
+use serde_json::{Map, Value};
+
 use super::{
-    capture::{Json, Kept, Text},
-    place::Place,
+    capture::{Json, Text},
+    members::{Found, Members},
 };
 
 /// What one message said. Of a key that is there twice the last counts, as with `serde_json` and
@@ -18,6 +20,8 @@ pub(crate) struct Facts {
     pub(crate) method: MethodFacts,
     pub(crate) result: ResultFacts,
     pub(crate) error: ErrorFacts,
+    /// What the task ended in that the `result` is, if that has a `result` or an `error` of its own.
+    pub(crate) inner: Option<Box<Inner>>,
     /// What the `params` say, where the configuration asks for it. Apart, since answers have none.
     pub(crate) params: Option<Box<ParamsFacts>>,
 }
@@ -44,12 +48,23 @@ pub(crate) struct ResultFacts {
     pub(crate) blocks: Blocks,
     /// The text of the first of them that is of type `text`.
     pub(crate) text: Text,
+    /// What `structuredContent` is.
+    pub(crate) structured_shape: Shape,
     /// `structuredContent`, as JSON, where the configuration asks for it.
     pub(crate) structured: Json,
-    /// The task that was created or asked about, in the form of SEP-2663.
+    /// What is kept of those of its members that the configuration asks for.
+    pub(super) found: Found,
+    /// The task that was created or asked about, in the form of SEP-2663; its TTL is `ttlMs`.
     pub(crate) flat_task: TaskFacts,
-    /// The task that was created, in the form of 2025-11-25: `task`.
+    /// The task that was created, in the form of 2025-11-25: `task`; its TTL is `ttl`.
     pub(crate) task: TaskFacts,
+}
+
+/// What a task ended in: `result` and `error`, beside the task's id and status, as SEP-2663 tells it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Inner {
+    pub(crate) result: ResultFacts,
+    pub(crate) error: ErrorFacts,
 }
 
 /// What a task says of itself.
@@ -57,6 +72,8 @@ pub(crate) struct ResultFacts {
 pub(crate) struct TaskFacts {
     pub(crate) id: Text,
     pub(crate) status: Text,
+    /// For how many milliseconds it is remembered; `None` also where it is `null`, for ever.
+    pub(crate) ttl: Option<u64>,
 }
 
 /// What an `error` says.
@@ -69,7 +86,8 @@ pub(crate) struct ErrorFacts {
     pub(crate) record: Json,
 }
 
-/// What the `params` of a request or notification say.
+/// What the `params` of a request or notification say: all of it if the configuration asks for
+/// requests, else what tells of a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ParamsFacts {
     pub(crate) shape: Shape,
@@ -78,6 +96,10 @@ pub(crate) struct ParamsFacts {
     /// What `arguments` is.
     pub(crate) arguments: Shape,
     pub(crate) task_id: Text,
+    /// The status of a task, in a notification of one, and what the task ended in: where the
+    /// configuration asks for answers.
+    pub(crate) status: Text,
+    pub(crate) inner: Option<Box<Inner>>,
     /// Which request `notifications/cancelled` is about, as JSON.
     pub(crate) request_id: Json,
     pub(crate) traceparent: Text,
@@ -157,117 +179,30 @@ impl Facts {
             Envelope::Undecided
         }
     }
-
-    /// The value that begins at `place` is of `shape`.
-    pub(super) fn shape(&mut self, place: Place, shape: Shape) {
-        match place {
-            Place::Method => self.method.shape = shape,
-            Place::Result => self.result.shape = shape,
-            Place::Error => self.error.shape = shape,
-            Place::Params => self.params.get_or_insert_default().shape = shape,
-            Place::Arguments => self.params.get_or_insert_default().arguments = shape,
-            Place::Code => self.error.code = Code::Invalid,
-            _ => {}
-        }
-    }
-
-    /// What was said at `place` counts no more.
-    pub(super) fn forget(&mut self, place: Place) {
-        let params = self.params.as_deref_mut();
-        match (place, params) {
-            (Place::Result, _) => self.result = ResultFacts::default(),
-            (Place::IsError, _) => self.result.is_error = None,
-            (Place::ResultMeta, _) => {
-                self.result.record = Json::default();
-                self.result.related_task = Text::default();
-            }
-            (Place::RelatedTask, _) => self.result.related_task = Text::default(),
-            (Place::Content, _) => {
-                self.result.blocks = Blocks::None;
-                self.result.text = Text::default();
-            }
-            (Place::Task, _) => self.result.task = TaskFacts::default(),
-            (Place::Error, _) => self.error = ErrorFacts::default(),
-            (Place::Data, _) => self.error.record = Json::default(),
-            (Place::Params, _) => self.params = None,
-            (Place::Client, Some(params)) => {
-                params.client.name = Text::default();
-                params.client.version = Text::default();
-            }
-            (Place::ParamsMeta, Some(params)) => {
-                params.traceparent = Text::default();
-                params.meta_client = ClientFacts::default();
-            }
-            (Place::MetaClient, Some(params)) => {
-                params.meta_client.name = Text::default();
-                params.meta_client.version = Text::default();
-            }
-            (place, _) => self.keep(place, Kept::Absent),
-        }
-    }
-
-    /// A string or a piece of JSON that was asked for.
-    pub(super) fn keep(&mut self, place: Place, value: Kept) {
-        if let Some(kept) = self.kept(place) {
-            *kept = value;
-        }
-    }
-
-    /// A literal or a number that was asked for.
-    pub(super) fn scalar(&mut self, place: Place, token: &[u8]) {
-        match place {
-            Place::IsError => {
-                self.result.is_error = match token {
-                    b"true" => Some(true),
-                    b"false" => Some(false),
-                    _ => None,
-                }
-            }
-            Place::Code => self.error.code = Code::of(token),
-            _ => {}
-        }
-    }
-
-    fn kept(&mut self, place: Place) -> Option<&mut Kept> {
-        let (result, error) = (&mut self.result, &mut self.error);
-        Some(match place {
-            Place::Id => &mut self.id.0,
-            Place::Method => &mut self.method.name.0,
-            Place::ResultType => &mut result.result_type.0,
-            Place::ResultRecord => &mut result.record.0,
-            Place::RelatedTaskId => &mut result.related_task.0,
-            Place::Structured => &mut result.structured.0,
-            Place::ResultTaskId => &mut result.flat_task.id.0,
-            Place::ResultStatus => &mut result.flat_task.status.0,
-            Place::TaskId => &mut result.task.id.0,
-            Place::TaskStatus => &mut result.task.status.0,
-            Place::ErrorMessage => &mut error.message.0,
-            Place::DataRecord => &mut error.record.0,
-            place => return self.params.as_deref_mut()?.kept(place),
-        })
-    }
-}
-
-impl ParamsFacts {
-    fn kept(&mut self, place: Place) -> Option<&mut Kept> {
-        Some(match place {
-            Place::Name => &mut self.name.0,
-            Place::Uri => &mut self.uri.0,
-            Place::ParamsTaskId => &mut self.task_id.0,
-            Place::RequestId => &mut self.request_id.0,
-            Place::Version => &mut self.client.protocol_version.0,
-            Place::ClientName => &mut self.client.name.0,
-            Place::ClientVersion => &mut self.client.version.0,
-            Place::TraceParent => &mut self.traceparent.0,
-            Place::MetaVersion => &mut self.meta_client.protocol_version.0,
-            Place::MetaClientName => &mut self.meta_client.name.0,
-            Place::MetaClientVersion => &mut self.meta_client.version.0,
-            _ => return None,
-        })
-    }
 }
 
 impl ResultFacts {
+    /// Of `structuredContent` the members that are asked for, nested as they were: `asked` is what
+    /// the scanner was configured with. `None` if it is no object, for which see
+    /// [`structured_shape`](Self::structured_shape).
+    ///
+    /// Of a long text there is the beginning; of an array or object that is asked for, an empty one
+    /// with what is asked for below it.
+    pub(crate) fn members(&self, asked: &Members) -> Option<Map<String, Value>> {
+        (self.structured_shape == Shape::Object).then(|| asked.object(&self.found))
+    }
+
+    /// Whether there was more that is asked for than is kept: [`members`](Self::members) lack a
+    /// value, or have one that a later one of the same key replaces.
+    pub(crate) fn members_are_cut(&self) -> bool {
+        self.found.is_cut()
+    }
+
+    /// The text of `content` if it has one block alone, of type `text`. It may be cut.
+    pub(crate) fn lone_text(&self) -> Option<&Text> {
+        (self.blocks == Blocks::One && !self.text.is_absent()).then_some(&self.text)
+    }
+
     /// Whether the server asks for input instead of answering.
     pub(crate) fn is_input_required(&self) -> bool {
         self.result_type.is("input_required")
@@ -301,22 +236,6 @@ impl Shape {
     /// Whether there is nothing, as far as JSON-RPC goes.
     pub(crate) fn is_nothing(self) -> bool {
         matches!(self, Self::Absent | Self::Null)
-    }
-}
-
-impl Code {
-    fn of(token: &[u8]) -> Self {
-        let (digits, sign) = match token {
-            [b'-', digits @ ..] => (digits, -1),
-            digits => (digits, 1),
-        };
-        // Towards the sign's side, where there is one number more. `-0` is no integer to
-        // `serde_json` either.
-        let code = digits.iter().try_fold(0_i64, |code, digit| {
-            let digit = i64::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?);
-            code.checked_mul(10)?.checked_add(sign * digit)
-        });
-        code.filter(|code| *code != 0 || token == b"0").map_or(Self::Invalid, Self::Number)
     }
 }
 

@@ -15,10 +15,12 @@ enum Kind {
     Word,
     Bool,
     Number,
+    /// A result: those of tasks are in results.
+    Result,
     Any,
 }
 
-use Kind::{Any, Array, Bool, Number, Object, Text, Word};
+use Kind::{Any, Array, Bool, Number, Object, Result, Text, Word};
 
 const MESSAGE: Kind = Object(&[
     ("jsonrpc", Text),
@@ -44,12 +46,31 @@ const RESULT: Kind = Object(&[
             ("x", Any),
         ]),
     ),
+    ("structuredContent", STRUCTURED),
+    ("structuredContent", STRUCTURED),
     ("structuredContent", Any),
     ("resultType", Word),
     ("taskId", Text),
     ("status", Word),
     ("task", TASK),
+    ("ttlMs", Number),
+    ("result", Result),
+    ("error", ERROR),
     ("isErrors", Bool),
+]);
+const STRUCTURED: Kind = Object(&[
+    ("status", Text),
+    ("ok", Bool),
+    ("error", ERROR),
+    ("error", Text),
+    ("data", Object(&[("state", Word), ("state", Any), ("list", Object(&[("x", Number)]))])),
+    ("a", Object(&[("a", Object(&[("a", Any), ("b", Any)])), ("é\n\"", Number)])),
+    ("result", Any),
+    ("text", Number),
+    ("x", Any),
+    ("statuses", Number),
+    ("é", Word),
+    ("oks", Bool),
 ]);
 const BLOCK: Kind = Object(&[("type", Word), ("text", Text), ("annotations", Any)]);
 const TASK: Kind = Object(&[("taskId", Text), ("status", Word), ("ttl", Number)]);
@@ -63,6 +84,9 @@ const PARAMS: Kind = Object(&[
     ("arguments", Any),
     ("uri", Text),
     ("taskId", Text),
+    ("status", Word),
+    ("result", Result),
+    ("error", ERROR),
     ("requestId", Any),
     ("protocolVersion", Text),
     ("clientInfo", CLIENT),
@@ -77,6 +101,22 @@ const PARAMS: Kind = Object(&[
     ),
 ]);
 const CLIENT: Kind = Object(&[("name", Text), ("version", Text), ("title", Text)]);
+
+/// What may be asked for of a `structuredContent`: below what is asked for and below what is not, and
+/// keys with escapes in them.
+pub(crate) const PATHS: [&str; 11] = [
+    "status",
+    "ok",
+    "error",
+    "error.message",
+    "error.data.tower-outcome/failure",
+    "data.state",
+    "data.list.x",
+    "a.a.a",
+    "a.é\n\"",
+    "result",
+    "text",
+];
 
 /// Pieces of strings, as JSON.
 const PIECES: [&str; 20] = [
@@ -196,6 +236,7 @@ impl<'a> Generator<'a> {
                 let number = NUMBERS[self.choose(NUMBERS.len())];
                 self.put(number);
             }
+            Result => self.value(RESULT, depth),
             Any => match self.choose(if depth > 6 { 4 } else { 8 }) {
                 0 => self.put("null"),
                 1 => self.value(Number, depth),
@@ -243,7 +284,7 @@ impl<'a> Generator<'a> {
         let escaped = if self.choose(8) == 7 { self.choose(key.len().max(1)) } else { key.len() };
         self.put("\"");
         for (index, character) in key.chars().enumerate() {
-            if index == escaped {
+            if index == escaped || matches!(character, '"' | '\\' | '\0'..='\x1f') {
                 self.put(&format!("\\u{:04x}", u32::from(character)));
             } else {
                 self.put(&character.to_string());

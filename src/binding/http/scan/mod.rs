@@ -8,6 +8,9 @@
 //!
 //! - [`Scanner`] reads JSON: one message, or a batch of them.
 //! - [`EventScanner`] reads server-sent events, and feeds their data to a [`Scanner`].
+//! - [`Members`] are what a classifier asks for of a `structuredContent`, however large that is:
+//!   [`Config::members`], [`ResultFacts::members`].
+//! - [`Inner`] is what a task ended in, in the answers and notifications that tell it.
 //!
 //! ```ignore
 //! let mut scanner = Scanner::new(Config::answers());
@@ -28,6 +31,8 @@ mod block;
 mod capture;
 mod facts;
 mod json;
+mod learn;
+mod members;
 mod place;
 mod skip;
 mod sse;
@@ -40,13 +45,16 @@ mod oracle;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 pub(crate) use self::{
     capture::{Json, Text},
     facts::{
-        Blocks, ClientFacts, Code, Envelope, ErrorFacts, Facts, MethodFacts, ParamsFacts,
+        Blocks, ClientFacts, Code, Envelope, ErrorFacts, Facts, Inner, MethodFacts, ParamsFacts,
         ResultFacts, Shape, TaskFacts,
     },
     json::{Progress, Scanner},
+    members::Members,
     sse::EventScanner,
 };
 
@@ -54,10 +62,14 @@ pub(crate) use self::{
 /// take six: there is room for 682 of them, which is more than a log line shows.
 const TEXT_BYTES: usize = 4096;
 
+/// Bytes that are kept of one message in all, whoever sent it. What the configuration asks for
+/// beyond the usual comes on top.
+const TOTAL_BYTES: usize = 16 << 10;
+
 /// What of a message matters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Config {
-    /// What `result` and `error` say.
+    /// What `result` and `error` say, and those of a task.
     pub(crate) answers: bool,
     /// What `params` say.
     pub(crate) requests: bool,
@@ -65,6 +77,12 @@ pub(crate) struct Config {
     pub(crate) text_bytes: usize,
     /// Bytes up to which `structuredContent` is kept; 0 if nobody asks for it.
     pub(crate) structured_bytes: usize,
+    /// The members of `structuredContent` that are asked for.
+    pub(crate) members: Option<Arc<Members>>,
+    /// Bytes that are kept of a member that is a string, as JSON.
+    pub(crate) member_bytes: usize,
+    /// Bytes that are kept of a message in all, of what is usual.
+    pub(crate) total_bytes: usize,
 }
 
 /// What a scanner stopped at.
@@ -83,12 +101,20 @@ pub(crate) enum Seen {
 impl Config {
     /// For what a server sends.
     pub(crate) fn answers() -> Self {
-        Self { answers: true, requests: false, text_bytes: TEXT_BYTES, structured_bytes: 0 }
+        Self {
+            answers: true,
+            requests: false,
+            text_bytes: TEXT_BYTES,
+            structured_bytes: 0,
+            members: None,
+            member_bytes: TEXT_BYTES,
+            total_bytes: TOTAL_BYTES,
+        }
     }
 
     /// For what a client sends.
     pub(crate) fn requests() -> Self {
-        Self { answers: false, requests: true, text_bytes: 0, structured_bytes: 0 }
+        Self { answers: false, requests: true, text_bytes: 0, ..Self::answers() }
     }
 
     /// Keeps up to `bytes` of the first text block.
@@ -99,5 +125,15 @@ impl Config {
     /// Keeps `structuredContent`, if it has at most `bytes`.
     pub(crate) fn structured_bytes(self, bytes: usize) -> Self {
         Self { structured_bytes: bytes, ..self }
+    }
+
+    /// Keeps these members of `structuredContent`, instead of all of it.
+    pub(crate) fn members(self, members: Arc<Members>) -> Self {
+        Self { members: Some(members).filter(|members| !members.is_empty()), ..self }
+    }
+
+    /// Bytes of a message that may be kept beyond `total_bytes`, since it was asked for.
+    fn extra_bytes(&self) -> usize {
+        self.text_bytes.saturating_sub(TEXT_BYTES).saturating_add(self.structured_bytes)
     }
 }

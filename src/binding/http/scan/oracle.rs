@@ -1,10 +1,13 @@
 //! What `serde_json` says of the same bytes, for the tests and the fuzz target.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::{
-    Blocks, ClientFacts, Code, Config, Envelope, EventScanner, Facts, Json, ParamsFacts, Progress,
-    ResultFacts, Scanner, Seen, Shape, TaskFacts, Text,
+    Blocks, ClientFacts, Code, Config, Envelope, ErrorFacts, EventScanner, Facts, Inner, Json,
+    Members, ParamsFacts, Progress, ResultFacts, Scanner, Seen, Shape, TaskFacts, Text,
+    generate::PATHS,
 };
 
 /// What a scanner made of a text.
@@ -20,12 +23,29 @@ pub(crate) struct Scan {
 
 /// All that scanners keep, with bounds that a test can reach.
 pub(crate) fn small_config() -> Config {
-    Config { answers: true, requests: true, text_bytes: 8, structured_bytes: 24 }
+    Config {
+        answers: true,
+        requests: true,
+        text_bytes: 8,
+        structured_bytes: 24,
+        total_bytes: 128,
+        ..Config::answers()
+    }
+}
+
+/// The same, with members that the generated messages have.
+pub(crate) fn small_config_with_members() -> Config {
+    Config { member_bytes: 24, total_bytes: 512, ..small_config() }.members(Arc::new(members()))
+}
+
+/// What the generator's messages have.
+pub(crate) fn members() -> Members {
+    Members::new(PATHS)
 }
 
 /// Scans `text` in pieces of these sizes, again and again; a size of 0 is the rest.
-pub(crate) fn scan(text: &[u8], sizes: &[usize], config: Config) -> Scan {
-    let mut scanner = Scanner::new(config);
+pub(crate) fn scan(text: &[u8], sizes: &[usize], config: &Config) -> Scan {
+    let mut scanner = Scanner::new(config.clone());
     let (mut messages, mut envelope) = (Vec::new(), Envelope::Undecided);
     for piece in pieces(text, sizes) {
         each_seen(piece, |bytes| {
@@ -55,7 +75,7 @@ pub(crate) fn scan(text: &[u8], sizes: &[usize], config: Config) -> Scan {
 }
 
 /// Checks that a scanner says of `text` what `serde_json` does, however it is cut.
-pub(crate) fn check(text: &[u8], sizes: &[usize], config: Config) {
+pub(crate) fn check(text: &[u8], sizes: &[usize], config: &Config) {
     let whole = scan(text, &[], config);
     assert_eq!(whole, scan(text, sizes, config), "cut into {sizes:?}");
     let Ok(value) = serde_json::from_slice::<Value>(text) else { return };
@@ -78,9 +98,9 @@ pub(crate) fn check(text: &[u8], sizes: &[usize], config: Config) {
 }
 
 /// Checks that a stream of events has the data that it has, however it is cut.
-pub(crate) fn check_events(stream: &[u8], sizes: &[usize], config: Config) {
+pub(crate) fn check_events(stream: &[u8], sizes: &[usize], config: &Config) {
     let (events, last_id) = events(stream);
-    let mut scanner = EventScanner::new(config);
+    let mut scanner = EventScanner::new(config.clone());
     let (mut dispatched, mut messages, mut begins) = (Vec::new(), Vec::new(), Vec::new());
     for piece in pieces(stream, sizes) {
         each_seen(piece, |bytes| {
@@ -167,13 +187,13 @@ fn each_seen(piece: &[u8], mut push: impl FnMut(&[u8]) -> usize) {
     }
 }
 
-struct Oracle {
-    config: Config,
+struct Oracle<'a> {
+    config: &'a Config,
     /// Bytes of the text: nothing in a shorter one is cut.
     len: usize,
 }
 
-impl Oracle {
+impl Oracle<'_> {
     fn message(&self, facts: &Facts, message: &Map<String, Value>) {
         let get = |key: &str| message.get(key);
         self.json(&facts.id, get("id"));
@@ -184,17 +204,12 @@ impl Oracle {
         let params = facts.params.as_deref().cloned().unwrap_or_default();
         assert_eq!(params.shape, shape(get("params")));
         let entered = |key, is_entered| get(key).filter(|_| is_entered);
-        self.result(&facts.result, entered("result", self.config.answers));
-        let error = entered("error", self.config.answers);
-        let code = match member(error, "code") {
-            None => Code::Absent,
-            Some(code) => code.as_i64().map_or(Code::Invalid, Code::Number),
-        };
-        assert_eq!(facts.error.code, code);
-        self.text(&facts.error.message, member(error, "message"));
-        let data = member(error, "data");
-        self.json(&facts.error.record, member(data, "tower-outcome/failure"));
-        self.params(&params, entered("params", self.config.requests));
+        let result = entered("result", self.config.answers);
+        self.result(&facts.result, result);
+        self.inner(facts.inner.as_deref(), result);
+        self.error(&facts.error, entered("error", self.config.answers));
+        let is_entered = self.config.answers || self.config.requests;
+        self.params(&params, entered("params", is_entered));
         let is_there = |key| get(key).is_some_and(|value| !value.is_null());
         let envelope = match (is_there("method"), is_there("error"), get("result")) {
             (true, ..) => Envelope::NotAnAnswer,
@@ -223,23 +238,68 @@ impl Oracle {
         let is_text = |block: &&Value| block.get("type").is_some_and(|kind| kind == "text");
         let text = content.unwrap_or_default().iter().find(is_text);
         self.text(&facts.text, member(text, "text"));
-        let structured = get("structuredContent").filter(|_| self.config.structured_bytes > 0);
-        self.json(&facts.structured, structured);
-        self.task(&facts.flat_task, result);
-        self.task(&facts.task, get("task"));
+        assert_eq!(facts.lone_text().is_some(), blocks == Blocks::One && !facts.text.is_absent());
+        let structured = get("structuredContent");
+        assert_eq!(facts.structured_shape, shape(structured));
+        match &self.config.members {
+            Some(asked) => self.members(facts, asked, structured),
+            None => self
+                .json(&facts.structured, structured.filter(|_| self.config.structured_bytes > 0)),
+        }
+        self.task(&facts.flat_task, result, "ttlMs");
+        self.task(&facts.task, get("task"), "ttl");
     }
 
-    fn task(&self, facts: &TaskFacts, task: Option<&Value>) {
+    fn error(&self, facts: &ErrorFacts, error: Option<&Value>) {
+        let code = match member(error, "code") {
+            None => Code::Absent,
+            Some(code) => code.as_i64().map_or(Code::Invalid, Code::Number),
+        };
+        assert_eq!(facts.code, code);
+        self.text(&facts.message, member(error, "message"));
+        let data = member(error, "data");
+        self.json(&facts.record, member(data, "tower-outcome/failure"));
+    }
+
+    fn task(&self, facts: &TaskFacts, task: Option<&Value>, ttl: &str) {
         self.text(&facts.id, member(task, "taskId"));
         self.text(&facts.status, member(task, "status"));
+        assert_eq!(facts.ttl, member(task, ttl).and_then(Value::as_u64));
+    }
+
+    /// What the task ended in that `task` tells of.
+    fn inner(&self, facts: Option<&Inner>, task: Option<&Value>) {
+        let (result, error) = (member(task, "result"), member(task, "error"));
+        assert_eq!(facts.is_some(), result.is_some() || error.is_some());
+        let Some(facts) = facts else { return };
+        assert_eq!(facts.result.shape, shape(result));
+        assert_eq!(facts.error.shape, shape(error));
+        self.result(&facts.result, result);
+        self.error(&facts.error, error);
+    }
+
+    fn members(&self, facts: &ResultFacts, asked: &Members, structured: Option<&Value>) {
+        let found = facts.members(asked);
+        if facts.members_are_cut() {
+            assert!(found.is_some() && self.len > 64);
+            return;
+        }
+        let paths: Vec<Vec<&str>> = PATHS.iter().map(|path| path.split('.').collect()).collect();
+        let expected = structured.filter(|value| value.is_object());
+        let expected = expected.map(|value| partial(value, &paths));
+        let found = found.map(Value::Object);
+        assert!(is_alike(found.as_ref(), expected.as_ref()), "{found:?} {expected:?}");
     }
 
     fn params(&self, facts: &ParamsFacts, params: Option<&Value>) {
         let get = |key| member(params, key);
-        self.text(&facts.name, get("name"));
-        self.text(&facts.uri, get("uri"));
         assert_eq!(facts.arguments, shape(get("arguments")));
         self.text(&facts.task_id, get("taskId"));
+        self.text(&facts.status, get("status").filter(|_| self.config.answers));
+        self.inner(facts.inner.as_deref(), params.filter(|_| self.config.answers));
+        let get = |key| member(params.filter(|_| self.config.requests), key);
+        self.text(&facts.name, get("name"));
+        self.text(&facts.uri, get("uri"));
         self.json(&facts.request_id, get("requestId"));
         let meta = get("_meta");
         self.text(&facts.traceparent, member(meta, "traceparent"));
@@ -278,6 +338,46 @@ impl Oracle {
 
 fn member<'a>(value: Option<&'a Value>, key: &str) -> Option<&'a Value> {
     value?.as_object()?.get(key)
+}
+
+/// Of `value`, which stands where these paths begin, what they ask for: nothing of an empty path's
+/// own but what it is.
+fn partial(value: &Value, paths: &[Vec<&str>]) -> Value {
+    match value {
+        Value::Array(_) => Value::Array(Vec::new()),
+        Value::Object(members) => {
+            let mut asked = Map::new();
+            for (key, value) in members {
+                let below: Vec<Vec<&str>> = paths
+                    .iter()
+                    .filter_map(|path| path.split_first().filter(|(first, _)| *first == key))
+                    .map(|(_, below)| below.to_vec())
+                    .collect();
+                let is_asked = below.iter().any(Vec::is_empty);
+                let partial = partial(value, &below);
+                let has_below = partial.as_object().is_some_and(|partial| !partial.is_empty());
+                if is_asked || has_below {
+                    asked.insert(key.clone(), partial);
+                }
+            }
+            Value::Object(asked)
+        }
+        value => value.clone(),
+    }
+}
+
+/// Whether they are equal, but for texts of which `found` has only the beginning.
+fn is_alike(found: Option<&Value>, expected: Option<&Value>) -> bool {
+    match (found, expected) {
+        (Some(Value::Object(found)), Some(Value::Object(expected))) => {
+            let is_alike = |(key, value)| is_alike(found.get(key), Some(value));
+            found.len() == expected.len() && expected.iter().all(is_alike)
+        }
+        (Some(Value::String(found)), Some(Value::String(expected))) => {
+            found == expected || expected.len() > 3 && expected.starts_with(found.as_str())
+        }
+        (found, expected) => found == expected,
+    }
 }
 
 fn shape(value: Option<&Value>) -> Shape {

@@ -25,12 +25,24 @@ pub(super) enum Place {
     Block,
     BlockType,
     BlockText,
+    /// It is entered for the members that are asked for, which are [`Place::Member`].
     Structured,
+    /// A member of `structuredContent`, at whatever depth: which one, the scanner keeps apart.
+    Member,
+    /// One that nobody asks for, beside such as are asked for.
+    Unasked,
     ResultTaskId,
     ResultStatus,
+    ResultTtl,
     Task,
     TaskId,
     TaskStatus,
+    TaskTtl,
+    /// What a task ended in that is the `result`, or the `params`.
+    ResultResult,
+    ResultError,
+    ParamsResult,
+    ParamsError,
 
     Error,
     Code,
@@ -38,11 +50,13 @@ pub(super) enum Place {
     Data,
     DataRecord,
 
+    /// What follows stands in it: see [`Place::is_in_params`].
     Params,
     Name,
     Uri,
     Arguments,
     ParamsTaskId,
+    ParamsStatus,
     RequestId,
     Version,
     Client,
@@ -57,6 +71,18 @@ pub(super) enum Place {
 
     /// Nobody asks for it.
     Other,
+}
+
+/// Whose `result` and `error` are read: below them, each place is there once in each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The message's.
+    #[default]
+    Message,
+    /// Those of the task that the message's `result` is.
+    Result,
+    /// Those of the task that the message's `params` are.
+    Params,
 }
 
 /// What is to be done with a value.
@@ -77,7 +103,7 @@ pub(super) enum Interest {
 }
 
 /// No key that matters is longer, with each of its characters escaped.
-pub(super) const KEY_BYTES: usize = 6 * 40;
+pub(super) const KEY_BYTES: usize = 6 * super::members::KEY_BYTES;
 /// Versions and the like.
 const SHORT_BYTES: usize = 1024;
 /// Names and methods, of which a call keeps 1024 characters: one outside of the basic plane may be
@@ -98,7 +124,12 @@ pub(super) const SHAPES: u64 = Place::Method.bit()
     | Place::Error.bit()
     | Place::Params.bit()
     | Place::Arguments.bit()
-    | Place::Code.bit();
+    | Place::Code.bit()
+    | Place::Structured.bit()
+    | Place::ResultResult.bit()
+    | Place::ResultError.bit()
+    | Place::ParamsResult.bit()
+    | Place::ParamsError.bit();
 
 const RECORD: &[u8] = b"tower-outcome/failure";
 const RELATED_TASK: &[u8] = b"io.modelcontextprotocol/related-task";
@@ -127,6 +158,9 @@ impl Place {
                 b"taskId" => Self::ResultTaskId,
                 b"status" => Self::ResultStatus,
                 b"task" => Self::Task,
+                b"ttlMs" => Self::ResultTtl,
+                b"result" => Self::ResultResult,
+                b"error" => Self::ResultError,
                 _ => Self::Other,
             },
             Self::Block => match key {
@@ -143,6 +177,7 @@ impl Place {
             Self::Task => match key {
                 b"taskId" => Self::TaskId,
                 b"status" => Self::TaskStatus,
+                b"ttl" => Self::TaskTtl,
                 _ => Self::Other,
             },
             Self::Error => match key {
@@ -158,6 +193,9 @@ impl Place {
                 b"_meta" => Self::ParamsMeta,
                 b"uri" => Self::Uri,
                 b"taskId" => Self::ParamsTaskId,
+                b"status" => Self::ParamsStatus,
+                b"result" => Self::ParamsResult,
+                b"error" => Self::ParamsError,
                 b"requestId" => Self::RequestId,
                 b"protocolVersion" => Self::Version,
                 b"clientInfo" => Self::Client,
@@ -183,12 +221,13 @@ impl Place {
         }
     }
 
-    /// Where the array or object stands whose value this is; of those alone that are entered.
+    /// Where the array or object stands whose value this is; of those alone that are entered,
+    /// and not of what a task ended in.
     pub(super) fn parent(self, is_batch: bool) -> Self {
         match self {
             Self::Message if is_batch => Self::Batch,
             Self::Result | Self::Error | Self::Params => Self::Message,
-            Self::ResultMeta | Self::Content | Self::Task => Self::Result,
+            Self::ResultMeta | Self::Content | Self::Structured | Self::Task => Self::Result,
             Self::Block => Self::Content,
             Self::RelatedTask => Self::ResultMeta,
             Self::Data => Self::Error,
@@ -212,6 +251,25 @@ impl Place {
         }
     }
 
+    /// Where a value stands that is the `result` or the `error` of a task, as seen from there.
+    #[inline]
+    pub(super) fn inner(self) -> Option<(Scope, Self)> {
+        Some(match self {
+            Self::ResultResult => (Scope::Result, Self::Result),
+            Self::ResultError => (Scope::Result, Self::Error),
+            Self::ParamsResult => (Scope::Params, Self::Result),
+            Self::ParamsError => (Scope::Params, Self::Error),
+            _ => return None,
+        })
+    }
+
+    /// Whether it stands in `params`, and in no result there.
+    #[inline]
+    pub(super) fn is_in_params(self) -> bool {
+        // They are the last.
+        self as u32 > Self::Params as u32
+    }
+
     /// A bit of its own.
     #[inline]
     pub(super) const fn bit(self) -> u64 {
@@ -223,18 +281,29 @@ impl Place {
     pub(super) fn interest(self, config: &Config) -> Interest {
         match self {
             Self::Message | Self::Block | Self::RelatedTask | Self::Task => Interest::Members,
-            Self::Result | Self::ResultMeta | Self::Error | Self::Data if config.answers => {
-                Interest::Members
-            }
-            Self::Params | Self::Client | Self::ParamsMeta | Self::MetaClient
-                if config.requests =>
+            Self::Result
+            | Self::ResultMeta
+            | Self::ResultResult
+            | Self::ResultError
+            | Self::ParamsResult
+            | Self::ParamsError
+            | Self::Error
+            | Self::Data
+                if config.answers =>
             {
                 Interest::Members
             }
+            // A notification of a task says in them what a result says.
+            Self::Params if config.answers || config.requests => Interest::Members,
+            Self::Client | Self::ParamsMeta | Self::MetaClient if config.requests => {
+                Interest::Members
+            }
             Self::Batch | Self::Content => Interest::Elements,
-            Self::IsError | Self::Code => Interest::Scalar,
-            Self::Id | Self::RequestId => Interest::Json(ID_BYTES),
+            Self::IsError | Self::Code | Self::ResultTtl | Self::TaskTtl => Interest::Scalar,
+            Self::Id => Interest::Json(ID_BYTES),
+            Self::RequestId if config.requests => Interest::Json(ID_BYTES),
             Self::ResultRecord | Self::DataRecord => Interest::Json(RECORD_BYTES),
+            Self::Structured if config.members.is_some() => Interest::Members,
             Self::Structured if config.structured_bytes > 0 => {
                 Interest::Json(config.structured_bytes)
             }
@@ -243,13 +312,14 @@ impl Place {
             Self::BlockType | Self::ResultType | Self::ResultStatus | Self::TaskStatus => {
                 Interest::Text(WORD_BYTES)
             }
-            Self::Method | Self::Name => Interest::Text(NAME_BYTES),
+            Self::ParamsStatus if config.answers => Interest::Text(WORD_BYTES),
+            Self::Method => Interest::Text(NAME_BYTES),
+            Self::Name if config.requests => Interest::Text(NAME_BYTES),
+            Self::Uri | Self::Version if config.requests => Interest::Text(SHORT_BYTES),
             Self::ResultTaskId
             | Self::RelatedTaskId
             | Self::TaskId
-            | Self::Uri
             | Self::ParamsTaskId
-            | Self::Version
             | Self::ClientName
             | Self::ClientVersion
             | Self::TraceParent
@@ -257,6 +327,18 @@ impl Place {
             | Self::MetaClientName
             | Self::MetaClientVersion => Interest::Text(SHORT_BYTES),
             _ => Interest::None,
+        }
+    }
+
+    /// How much of a message may be kept in all when what stands here is, of `total` bytes: what is
+    /// long and only told to somebody leaves room for what is decided by, and that for ids.
+    pub(super) fn share(self, total: usize) -> usize {
+        match self {
+            Self::BlockText | Self::ErrorMessage | Self::Member => total - (total >> 2),
+            Self::Method | Self::Name | Self::ResultRecord | Self::DataRecord => {
+                total - (total >> 4)
+            }
+            _ => total,
         }
     }
 }

@@ -103,6 +103,7 @@ impl NestedSkip {
     }
 
     /// How much of `text` is read when the closing bracket is.
+    #[inline(never)]
     pub(super) fn find_end(&mut self, text: &[u8]) -> Option<usize> {
         let (mut at, mut is_long_string) = (0, self.is_in_string);
         loop {
@@ -148,16 +149,17 @@ impl NestedSkip {
     }
 
     /// How much of a block is read when the closing bracket is.
+    #[inline(always)]
     fn end_in_block(&self, opens: u64, closes: u64) -> Option<usize> {
-        let mut rest = closes;
+        let (mut depth, mut rest) = (self.depth, opens | closes);
         while rest != 0 {
-            let close = rest & rest.wrapping_neg();
-            let up_to = close | close.wrapping_sub(1);
-            let (opened, closed) = ((opens & up_to).count_ones(), (closes & up_to).count_ones());
-            if self.depth.saturating_add(u64::from(opened)) == u64::from(closed) {
-                return Some(close.trailing_zeros() as usize + 1);
+            let bracket = rest & rest.wrapping_neg();
+            let is_open = u64::from(opens & bracket != 0);
+            depth = depth.wrapping_add(is_open << 1).wrapping_sub(1);
+            if depth == 0 {
+                return Some(bracket.trailing_zeros() as usize + 1);
             }
-            rest ^= close;
+            rest ^= bracket;
         }
         None
     }

@@ -1,8 +1,10 @@
 //! Both scanners against `serde_json`, and in how little memory they do it.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
-use super::{Config, EventScanner, Scanner, generate::Generator, oracle};
+use super::{Config, EventScanner, Members, Scanner, Text, generate::Generator, oracle};
 
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     prop_oneof![
@@ -14,8 +16,15 @@ fn sizes() -> impl Strategy<Value = Vec<usize>> {
 
 fn config() -> impl Strategy<Value = Config> {
     let large = Config::answers().structured_bytes(16 << 10);
-    let configs = [Config::answers(), Config::requests(), large, oracle::small_config()];
-    prop::sample::select(configs.to_vec())
+    let members = Config::answers().members(Arc::new(oracle::members()));
+    prop::sample::select(vec![
+        Config::answers(),
+        Config::requests(),
+        large,
+        members,
+        oracle::small_config(),
+        oracle::small_config_with_members(),
+    ])
 }
 
 proptest! {
@@ -27,7 +36,7 @@ proptest! {
         sizes in sizes(),
         config in config(),
     ) {
-        oracle::check(&Generator::new(&choices).message(), &sizes, config);
+        oracle::check(&Generator::new(&choices).message(), &sizes, &config);
     }
 
     #[test]
@@ -42,7 +51,7 @@ proptest! {
         let mut text = Generator::new(&choices).message();
         let at = at.index(text.len());
         text.splice(at..at + usize::from(!is_longer), [byte]);
-        oracle::check(&text, &sizes, config);
+        oracle::check(&text, &sizes, &config);
     }
 
     #[test]
@@ -51,8 +60,8 @@ proptest! {
         sizes in sizes(),
         config in config(),
     ) {
-        oracle::check(&text, &sizes, config);
-        oracle::check_events(&text, &sizes, config);
+        oracle::check(&text, &sizes, &config);
+        oracle::check_events(&text, &sizes, &config);
     }
 
     #[test]
@@ -61,7 +70,7 @@ proptest! {
         sizes in sizes(),
         config in config(),
     ) {
-        oracle::check_events(&Generator::new(&choices).events(), &sizes, config);
+        oracle::check_events(&Generator::new(&choices).events(), &sizes, &config);
     }
 
     #[test]
@@ -69,7 +78,7 @@ proptest! {
         stream in "(data|id|:|: |\\x00|a|\\{|\\}|\"|\r|\n|\r\n){0,40}",
         sizes in sizes(),
     ) {
-        oracle::check_events(stream.as_bytes(), &sizes, Config::answers());
+        oracle::check_events(stream.as_bytes(), &sizes, &Config::answers());
     }
 }
 
@@ -79,10 +88,10 @@ fn every_place_to_cut_gives_the_same() {
     let message = "\u{20}{\"jsonrpc\":\"2.0\",\"i\\u0064\":\"a\\\"b\\u00e9é\",\"result\":{\"content\":[{\"text\":\"x\\\\\",\
         \"type\":\"text\"},{\"type\":\"image\",\"data\":\"]}\\\"[\"}],\"isError\":true,\"_meta\":\
         {\"tower-outcome/failure\":{\"outcome\":\"stale\",\"n\":[1,-2.5e+10,null]}}}}\r\n";
-    for config in [Config::answers(), oracle::small_config()] {
+    for config in [Config::answers(), oracle::small_config_with_members()] {
         for first in 0..=message.len() {
             for second in first..=message.len() {
-                oracle::check(message.as_bytes(), &[first, second - first, 0], config);
+                oracle::check(message.as_bytes(), &[first, second - first, 0], &config);
             }
         }
         let stream = format!(
@@ -90,7 +99,7 @@ fn every_place_to_cut_gives_the_same() {
             message.trim()
         );
         for first in 0..=stream.len() {
-            oracle::check_events(stream.as_bytes(), &[first, 1, 0], config);
+            oracle::check_events(stream.as_bytes(), &[first, 1, 0], &config);
         }
     }
 }
@@ -136,4 +145,73 @@ fn no_depth_is_too_deep() {
     push(&mut scanner, &whole);
     assert!(scanner.facts().end.is_some());
     assert_eq!(scanner.facts().result.is_error, Some(true));
+}
+
+#[test]
+fn all_that_is_kept_is_bounded() {
+    let long = |text: &str| format!("\"{}\"", text.repeat(20_000 / text.len()));
+    let (text, escaped) = (long("x"), long("\\u00e9"));
+    let block = format!(r#"{{"text":{text},"type":{text}}},{{"text":{text},"type":"text"}}"#);
+    let error = format!(
+        r#"{{"message":{text},"code":{escaped},"data":{{"tower-outcome/failure":[{escaped}]}}}}"#
+    );
+    let member = format!(r#"{{"a":{text},"b":{escaped},"c":{{"d":{text},"e":{text}}}}}"#);
+    let task = format!(r#"{{"taskId":{text},"status":{text},"ttl":{text}}}"#);
+    let rest = format!(
+        r#""content":[{block}],"taskId":{text},"status":{text},"resultType":{text},"task":{task},
+        "structuredContent":{member},"_meta":{{"tower-outcome/failure":[{text}],
+        "io.modelcontextprotocol/related-task":{task}}}"#
+    );
+    let result = format!(r#"{{{rest},"result":{{{rest}}},"error":{error}}}"#);
+    let message = format!(
+        r#"{{"id":{text},"method":{text},"error":{error},"result":{result},"params":{result}}}"#
+    );
+    let members = Arc::new(Members::new(["a", "b", "c.d", "c.e", "x"]));
+    for config in [Config::answers(), Config::requests(), Config::answers().members(members)] {
+        for size in [700, 16 << 10, usize::MAX] {
+            let mut scanner = Scanner::new(config.clone());
+            let mut held = 0;
+            for piece in message.as_bytes().chunks(size) {
+                held += allocation_counter::measure(|| push(&mut scanner, piece)).bytes_current;
+                // What is told by its place in a struct, and what is too short to count.
+                let fixed = 3 << 10;
+                assert!(held <= (16 << 10) + fixed, "{held} {size} {config:?}");
+            }
+            assert!(scanner.facts().end.is_some() && held > 8 << 10, "{held}");
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_for_beyond_the_usual_is_kept() {
+    let text = "x".repeat(100_000);
+    let answer = format!(
+        r#"{{"id":"{}","result":{{"content":[{{"type":"text","text":"{text}"}}],"structuredContent":["{text}"]}}}}"#,
+        "i".repeat(8000)
+    );
+    let mut scanner = Scanner::new(Config::answers().text_bytes(100_000).structured_bytes(100_004));
+    push(&mut scanner, answer.as_bytes());
+    let result = &scanner.facts().result;
+    assert!(result.text.is(&text) && !result.structured.is_cut() && !scanner.facts().id.is_cut());
+    let mut scanner = Scanner::new(Config::answers().text_bytes(99_999));
+    push(&mut scanner, answer.as_bytes());
+    assert!(scanner.facts().result.lone_text().is_some_and(Text::is_cut));
+}
+
+#[test]
+fn texts_of_blocks_that_are_none_of_text_take_no_room() {
+    let long = "x".repeat(4000);
+    let other = format!(r#"{{"text":"{long}","text":"{long}","type":"image"}},"#).repeat(9);
+    let answer = format!(
+        r#"{{"result":{{"content":[{other}{{"text":"{long}","type":"text"}}],"result":{{"content":
+        [{other}{{"text":"{long}","type":"text"}}]}}}}}}"#
+    );
+    for size in [100, usize::MAX] {
+        let mut scanner = Scanner::new(Config::answers());
+        for piece in answer.as_bytes().chunks(size) {
+            push(&mut scanner, piece);
+        }
+        let facts = scanner.take_facts();
+        assert!(facts.result.text.is(&long) && facts.inner.unwrap().result.text.is(&long));
+    }
 }

@@ -1,8 +1,12 @@
 //! The scanner for JSON: one pass, in pieces of any size, without recursion.
 
+mod kept;
+mod member;
 mod scalar;
 mod value;
 
+#[cfg(test)]
+mod task_tests;
 #[cfg(test)]
 mod tests;
 
@@ -10,7 +14,7 @@ use super::{
     Config, Seen,
     capture::{Buffer, Text},
     facts::{Envelope, Facts},
-    place::Place,
+    place::{Place, Scope},
     skip::{NestedSkip, StringSkip},
 };
 
@@ -27,7 +31,12 @@ pub(crate) struct Scanner {
     inside: Place,
     /// The value that is being read.
     place: Place,
-    /// What is kept of it.
+    /// Whose `result` and `error` they are in.
+    scope: Scope,
+    /// Which of the members that are asked for `inside` and `place` are, if they are some.
+    inside_node: u8,
+    node: u8,
+    /// What is kept of the value.
     kept: Keep,
     is_batch: bool,
     block: Block,
@@ -41,8 +50,15 @@ pub(crate) struct Scanner {
     /// What was last said of the message.
     envelope: Envelope,
     facts: Facts,
-    /// One bit for each place of the message at which a value has begun.
+    /// One bit for each place of the scope at which a value has begun.
     begun: u64,
+    /// The same of the scope that is not read now: the message's, or that inside of it. A bit that
+    /// is left there from one that was read before costs time alone.
+    other_begun: u64,
+    /// Bytes that may be kept of a message beyond the usual.
+    extra: usize,
+    /// Those that are kept of this one. Of keys that are there twice, both count.
+    spent: usize,
 }
 
 /// How far a text has been read.
@@ -109,10 +125,14 @@ struct Block {
 impl Scanner {
     pub(crate) fn new(config: Config) -> Self {
         Self {
+            extra: config.extra_bytes(),
             config,
             step: Step::Root,
             inside: Place::Root,
             place: Place::Root,
+            scope: Scope::Message,
+            inside_node: 0,
+            node: 0,
             kept: Keep::Nothing,
             is_batch: false,
             block: Block::default(),
@@ -125,6 +145,8 @@ impl Scanner {
             envelope: Envelope::Undecided,
             facts: Facts::default(),
             begun: 0,
+            other_begun: 0,
+            spent: 0,
         }
     }
 
@@ -154,11 +176,12 @@ impl Scanner {
     pub(crate) fn restart(&mut self) {
         self.step = Step::Root;
         self.inside = Place::Root;
+        self.scope = Scope::Message;
         self.kept = Keep::Nothing;
         self.is_batch = false;
         self.string = StringSkip::default();
         self.envelope = Envelope::Undecided;
-        if std::mem::take(&mut self.begun) != 0 {
+        if std::mem::take(&mut self.begun) | std::mem::take(&mut self.other_begun) != 0 {
             self.facts = Facts::default();
         }
     }
@@ -230,7 +253,13 @@ impl Scanner {
     /// The array or object ends of which elements or members were read, before `after`.
     fn close(&mut self, after: &[u8]) {
         let closed = self.inside;
-        self.inside = closed.parent(self.is_batch);
+        if closed == Place::Member {
+            return self.close_member();
+        }
+        self.inside = match closed {
+            Place::Result | Place::Error if self.scope != Scope::Message => self.leave_task(),
+            closed => closed.parent(self.is_batch),
+        };
         self.end_value();
         match closed {
             Place::Message => {
@@ -239,9 +268,20 @@ impl Scanner {
             }
             Place::Block if self.block.is_text => {
                 self.block.is_found = true;
-                self.facts.result.text = std::mem::take(&mut self.block.text);
+                let text = std::mem::take(&mut self.block.text);
+                self.facts.parts(self.scope).0.text = text;
             }
             _ => {}
+        }
+    }
+
+    /// The `result` or `error` of a task ends: what it is in.
+    #[cold]
+    fn leave_task(&mut self) -> Place {
+        std::mem::swap(&mut self.begun, &mut self.other_begun);
+        match std::mem::take(&mut self.scope) {
+            Scope::Params => Place::Params,
+            Scope::Message | Scope::Result => Place::Result,
         }
     }
 

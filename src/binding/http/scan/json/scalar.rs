@@ -36,26 +36,32 @@ impl Scanner {
             [b't', ..] => token == b"true",
             [b'f', ..] => token == b"false",
             [b'n', ..] => token == b"null",
-            // What is kept may be written into an answer.
-            _ => self.kept == Keep::Nothing || is_cut || is_number(token),
+            _ => !self.is_kept() || is_cut || is_number(token),
         };
         if !is_valid {
             return self.malformed();
         }
         if self.kept == Keep::Json {
             self.kept = Keep::Nothing;
-            self.keep_value(Kept::of(if is_cut { &[] } else { token }, is_cut));
+            self.keep_counted(Kept::of(if is_cut { &[] } else { token }, is_cut));
+        } else if self.place == Place::Member {
+            self.keep_scalar(token, is_cut);
         } else if self.place != Place::Other {
             // What was cut is no literal, and no number that anybody asks for.
-            self.facts.scalar(self.place, if is_cut { b"" } else { token });
+            self.facts.scalar(self.scope, self.place, if is_cut { b"" } else { token });
         }
         self.end_value();
+    }
+
+    /// Whether something is kept of the value, which then may be written elsewhere.
+    fn is_kept(&self) -> bool {
+        self.kept != Keep::Nothing || self.place == Place::Member
     }
 }
 
 /// Whether `byte` may stand in a literal or a number.
 #[inline]
-fn is_in_scalar(byte: u8) -> bool {
+pub(super) fn is_in_scalar(byte: u8) -> bool {
     #[allow(clippy::indexing_slicing, reason = "an index past the end would not compile")]
     const TABLE: [bool; 256] = {
         let mut table = [false; 256];

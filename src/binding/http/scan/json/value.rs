@@ -3,9 +3,8 @@
 use super::{
     super::{
         Seen,
-        capture::{Kept, Text},
         facts::{Envelope, Facts, Shape},
-        place::{Interest, KEY_BYTES, Place, SHAPES},
+        place::{Interest, KEY_BYTES, Place, SHAPES, Scope},
         skip::{NestedSkip, quote_or_backslash},
         unescape::unescape,
     },
@@ -50,7 +49,7 @@ impl Scanner {
                 return self.key_text(rest);
             }
         };
-        self.place = self.inside.member(key);
+        self.place = self.member(key);
         self.step = step;
         behind
     }
@@ -60,12 +59,30 @@ impl Scanner {
         let (piece, behind) = self.piece_of_string(rest);
         self.buffer.push(piece);
         let Some(behind) = behind else { return &[] };
-        self.place = match self.buffer.is_cut() {
-            true => Place::Other,
-            false => self.inside.member(unescape(self.buffer.bytes(), false).as_bytes()),
+        // Taken out, since which member it is may be written elsewhere in `self`.
+        let buffer = std::mem::take(&mut self.buffer);
+        self.place = match buffer.bytes() {
+            _ if buffer.is_cut() => Place::Other,
+            // As it is, also where it is no UTF-8: like one that comes whole.
+            key if !key.contains(&b'\\') => self.member(key),
+            key => self.member(unescape(key, false).as_bytes()),
         };
+        self.buffer = buffer;
         self.step = Step::Colon;
         behind
+    }
+
+    /// Where the value of `key` stands.
+    #[inline]
+    fn member(&mut self, key: &[u8]) -> Place {
+        match self.inside {
+            Place::Structured | Place::Member => self.asked_member(key),
+            inside => match inside.member(key) {
+                // What a task ended in is no task again.
+                place if place.inner().is_some() && !self.enters_tasks() => Place::Other,
+                place => place,
+            },
+        }
     }
 
     /// The value of a key, or an element, begins with `byte`, as `rest` does.
@@ -77,14 +94,20 @@ impl Scanner {
         if place == Place::Other || shape == Shape::Absent {
             return self.plain_value(shape, rest, after);
         }
+        if matches!(place, Place::Member | Place::Unasked) {
+            return self.member_value(shape, rest, after);
+        }
         self.begin(shape, rest);
         match (shape, place.interest(&self.config)) {
             (Shape::Object, Interest::Members) => {
-                self.inside = place;
-                self.step = Step::FirstKey;
+                self.enter(place);
                 after
             }
             (Shape::Array, Interest::Elements) => {
+                if place == Place::Content && self.has_read_blocks() {
+                    self.drop_block_text();
+                    self.block = Block::default();
+                }
                 self.inside = place;
                 self.step = Step::FirstElement;
                 after
@@ -92,7 +115,7 @@ impl Scanner {
             (Shape::String, Interest::Text(bound)) => self.kept_string(rest, Keep::Text, bound),
             (Shape::String, Interest::Json(bound)) => self.kept_string(rest, Keep::Json, bound),
             (_, Interest::Json(bound)) => {
-                self.buffer.start(bound);
+                self.buffer.start(self.bound(place, bound));
                 self.kept = Keep::Json;
                 self.plain_value(shape, rest, after)
             }
@@ -100,11 +123,35 @@ impl Scanner {
         }
     }
 
+    /// Whether there were some in the message before, of this scope or the other.
+    fn has_read_blocks(&self) -> bool {
+        (self.begun | self.other_begun) & Place::Block.bit() != 0
+    }
+
+    /// Whether a `result` or an `error` that stands here may be what a task ended in.
+    fn enters_tasks(&self) -> bool {
+        self.scope == Scope::Message && self.config.answers
+    }
+
+    /// The members of the object at `place` follow.
+    #[inline]
+    fn enter(&mut self, place: Place) {
+        self.inside = place;
+        self.inside_node = 0;
+        self.step = Step::FirstKey;
+        if let Some((scope, place)) = place.inner() {
+            self.scope = scope;
+            self.inside = place;
+            std::mem::swap(&mut self.begun, &mut self.other_begun);
+        }
+    }
+
     /// An element of an array begins with `byte`, as `rest` does.
     pub(super) fn element<'a>(&mut self, byte: u8, rest: &'a [u8]) -> &'a [u8] {
         self.place = self.inside.element();
         if self.inside == Place::Content {
-            self.facts.result.blocks = self.facts.result.blocks.more();
+            let result = self.facts.parts(self.scope).0;
+            result.blocks = result.blocks.more();
             if self.block.is_found {
                 // The text is known, so nothing matters from here to the end of the array.
                 self.inside = Place::Result;
@@ -135,35 +182,6 @@ impl Scanner {
         }
     }
 
-    /// A string that is kept, up to `bound` bytes; `rest` begins with its opening quote.
-    #[inline]
-    fn kept_string<'a>(&mut self, rest: &'a [u8], keep: Keep, bound: usize) -> &'a [u8] {
-        let after = rest.get(1..).unwrap_or_default();
-        let (text, behind) = self.piece_of_string(after);
-        let Some(behind) = behind else {
-            self.buffer.start(bound);
-            self.kept = keep;
-            self.keep(if keep == Keep::Json { rest } else { after });
-            self.step = Step::String;
-            return &[];
-        };
-        // Most come whole.
-        let all = match keep {
-            Keep::Json => rest.get(..text.len() + 2).unwrap_or_default(),
-            Keep::Text | Keep::Nothing => text,
-        };
-        match all.get(..bound) {
-            Some(_) if all.len() > bound && keep == Keep::Json => {
-                self.keep_value(Kept::of(&[], true));
-            }
-            Some(beginning) => self.keep_value(Kept::of(beginning, beginning.len() < all.len())),
-            None if self.place == Place::BlockType && text == b"text" => self.block.is_text = true,
-            None => self.keep_value(Kept::of(all, false)),
-        }
-        self.end_value();
-        behind
-    }
-
     /// An array or object of which nothing but perhaps its JSON matters, behind its opening
     /// bracket.
     pub(super) fn nested<'a>(&mut self, rest: &'a [u8], closing: u8) -> &'a [u8] {
@@ -183,6 +201,8 @@ impl Scanner {
             if std::mem::take(&mut self.begun) != 0 {
                 self.facts = Facts::default();
             }
+            self.other_begun = 0;
+            self.spent = 0;
             self.block = Block::default();
             self.facts.begin = self.position(rest);
             self.envelope = Envelope::Undecided;
@@ -192,7 +212,7 @@ impl Scanner {
         }
         self.begun |= bit;
         if SHAPES & bit != 0 {
-            self.facts.shape(place, shape);
+            self.facts.shape(self.scope, place, shape);
             let envelope = self.facts.envelope();
             if std::mem::replace(&mut self.envelope, envelope) != envelope {
                 self.seen = Seen::Envelope;
@@ -205,21 +225,23 @@ impl Scanner {
     fn forget(&mut self, place: Place) {
         match place {
             Place::Block => {
-                self.block = Block { is_found: self.block.is_found, ..Block::default() }
+                self.drop_block_text();
+                self.block.is_text = false;
             }
             Place::BlockType => self.block.is_text = false,
-            Place::BlockText => self.block.text = Text::default(),
-            Place::Content => {
-                self.block.is_found = false;
-                self.facts.forget(place);
-            }
-            place => self.facts.forget(place),
+            Place::BlockText => self.drop_block_text(),
+            place => self.facts.forget(self.scope, place),
         }
     }
 
     /// A value begins of which nothing but perhaps its JSON matters.
     #[inline]
-    fn plain_value<'a>(&mut self, shape: Shape, rest: &'a [u8], after: &'a [u8]) -> &'a [u8] {
+    pub(super) fn plain_value<'a>(
+        &mut self,
+        shape: Shape,
+        rest: &'a [u8],
+        after: &'a [u8],
+    ) -> &'a [u8] {
         let closing = match shape {
             Shape::Object => b'}',
             Shape::Array => b']',
@@ -260,43 +282,13 @@ impl Scanner {
         rest
     }
 
-    /// A value has ended of which something may be kept.
-    #[inline]
-    fn end_kept(&mut self) {
-        if self.kept != Keep::Nothing {
-            self.kept = Keep::Nothing;
-            let kept = self.buffer.take();
-            self.keep_value(kept);
-        }
-        self.end_value();
-    }
-
-    pub(super) fn keep_value(&mut self, value: Kept) {
-        match self.place {
-            Place::BlockType => self.block.is_text = Text(value).is("text"),
-            Place::BlockText => self.block.text = Text(value),
-            place => self.facts.keep(place, value),
-        }
-    }
-
     /// The rest of a string, and what is behind its closing quote; or all there is, if it goes on.
     #[inline]
-    fn piece_of_string<'a>(&mut self, rest: &'a [u8]) -> (&'a [u8], Option<&'a [u8]>) {
+    pub(super) fn piece_of_string<'a>(&mut self, rest: &'a [u8]) -> (&'a [u8], Option<&'a [u8]>) {
         let end = self.string.find_end(rest);
         match end.and_then(|end| rest.split_at_checked(end)) {
             Some((text, [_, behind @ ..])) => (text, Some(behind)),
             _ => (rest, None),
-        }
-    }
-
-    #[inline]
-    fn keep(&mut self, json: &[u8]) {
-        if self.kept != Keep::Nothing {
-            self.buffer.push(json);
-            if self.kept == Keep::Json && self.buffer.is_cut() {
-                // Of JSON that was cut, nothing is of use.
-                self.buffer.free();
-            }
         }
     }
 }
