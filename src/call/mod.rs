@@ -7,6 +7,7 @@
 
 mod ending;
 mod event;
+mod facts;
 mod id;
 mod name;
 mod record;
@@ -30,13 +31,13 @@ use std::{
 #[cfg(feature = "http")]
 pub(crate) use self::seat::Waiting;
 pub(crate) use self::{ending::report_without_call, name::Name, seat::Seat, sink::Sink};
+use self::{facts::Traffic, id::CallIdText, sink::Sinks};
 pub use self::{
     id::CallId,
     record::{Client, Kind, Origin, Record, RequestId, Session, TraceContext},
     scope::Scoped,
     verdict::Verdict,
 };
-use self::{id::CallIdText, sink::Sinks};
 use crate::{outcome::Outcome, policy::Policy, text, unwind};
 
 /// How long a verdict waits for layers further out before it is logged as it is.
@@ -92,14 +93,6 @@ struct State {
     traffic: Traffic,
     /// How many wait for an end that may come on another connection, without working on it.
     waiting: u32,
-}
-
-/// What a binding saw of the bytes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Traffic {
-    request: Option<u64>,
-    result: Option<u64>,
-    is_unread: bool,
 }
 
 impl Call {
@@ -315,41 +308,6 @@ impl Call {
         if let Some(failure) = late {
             self.report(failure);
         }
-    }
-
-    /// How many bytes the request's message had, for the log line.
-    pub fn set_request_bytes(&self, bytes: u64) {
-        self.state().traffic.request = Some(bytes);
-    }
-
-    /// How many bytes the answer's message had, for the log line.
-    pub fn set_result_bytes(&self, bytes: u64) {
-        self.state().traffic.result = Some(bytes);
-    }
-
-    /// Says that the answer could not be read, so that its end may be another than it seems:
-    /// `result_scanned=false`, and a success is logged at WARN.
-    pub fn set_result_unread(&self) {
-        self.state().traffic.is_unread = true;
-    }
-
-    /// Adds to what is known about where the call came from; what is known already stays.
-    pub fn add_origin(&self, mut origin: Origin) {
-        let known = self.state().origin.take();
-        // Outside of the lock: a client's description may be a user's type.
-        if let Some(known) = known {
-            let mut known = Arc::unwrap_or_clone(known);
-            known.fill_from(std::mem::take(&mut origin));
-            origin = known;
-        }
-        self.state().origin = Some(Arc::new(origin));
-    }
-
-    /// Names the route: the innermost layer's name for it is right.
-    pub(crate) fn set_route(&self, route: &Arc<str>) {
-        let mut origin = Arc::unwrap_or_clone(self.state().origin.take().unwrap_or_default());
-        origin.route = Some(Arc::clone(route));
-        self.state().origin = Some(Arc::new(origin));
     }
 
     /// The policy in force: the innermost layer's, within what those further out decide.

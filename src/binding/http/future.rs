@@ -1,7 +1,6 @@
 //! The future of a layer round a service that speaks HTTP.
 
 use std::{
-    convert::Infallible,
     fmt,
     future::Future,
     marker::PhantomData,
@@ -10,25 +9,23 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use bytes::Bytes;
-use http::{Request, Response, header::CONTENT_LENGTH, request, response};
+use http::{Request, Response, request, response};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use tower::BoxError;
 use tower_service::Service;
 
 use super::{
-    answer::{Desk, Plan},
     body::{Inner, ResponseBody, Watched},
     duty::{Begun, Duty},
+    errors::Errors,
     exchange::{Exchange, Shared},
     guard::{Guard, Interrupt},
     request::{Reading, RequestBody, Sort, head},
-    write,
+    respond::{Followed, answer, follow, release},
 };
 use crate::{
     contain::{Fault, UnknownError},
-    log::verdict_of_error,
     outcome::Cause,
     ready::{Admission, Queued},
 };
@@ -38,53 +35,6 @@ const MAX_REQUEST: usize = 4 * 1024 * 1024;
 
 /// Why a service did not become ready.
 type Unready = Result<UnknownError, Cause>;
-
-/// The errors of the wrapped service pass.
-#[derive(Debug)]
-pub struct Passing;
-
-/// The errors of the wrapped service are answered.
-#[derive(Debug)]
-pub struct Answering;
-
-/// What becomes of the errors of the wrapped service.
-pub trait Errors<E>: private::Sealed {
-    /// The layer's own error.
-    type Error;
-    #[doc(hidden)]
-    fn end<B>(error: E, begun: Option<Begun>) -> Result<Response<ResponseBody<B>>, Self::Error>;
-}
-
-mod private {
-    pub trait Sealed {}
-    impl Sealed for super::Passing {}
-    impl Sealed for super::Answering {}
-}
-
-impl<E: 'static> Errors<E> for Passing {
-    type Error = E;
-
-    fn end<B>(error: E, begun: Option<Begun>) -> Result<Response<ResponseBody<B>>, E> {
-        if let Some(mut begun) = begun {
-            begun.desk.decide_all(|call| verdict_of_error(&error, call));
-        }
-        Err(error)
-    }
-}
-
-impl<E: Into<BoxError>> Errors<E> for Answering {
-    type Error = Infallible;
-
-    fn end<B>(error: E, begun: Option<Begun>) -> Result<Response<ResponseBody<B>>, Infallible> {
-        let call = begun.as_ref().and_then(|begun| begun.desk.seats.calls().next());
-        let fault = Fault::of(UnknownError::new(error), call);
-        Ok(match begun {
-            Some(begun) => answer(begun, &fault),
-            // There is always one where errors are answered.
-            None => empty(),
-        })
-    }
-}
 
 pin_project! {
     /// The future of a layer round a service that speaks HTTP.
@@ -323,99 +273,6 @@ fn share(exchange: &Arc<Exchange>, parts: &mut request::Parts) {
         parts.extensions.insert(message.call.clone());
     }
     parts.extensions.insert(Shared(Arc::clone(exchange)));
-}
-
-enum Followed<R> {
-    Response(Response<ResponseBody<R>>),
-    Holding { parts: response::Parts, body: Pin<Box<R>>, watched: Box<Watched> },
-}
-
-/// Takes up the answer that begins with this head.
-fn follow<R>(parts: response::Parts, body: R, begun: Begun) -> Followed<R>
-where
-    R: Body,
-{
-    let Begun { desk, guard, .. } = begun;
-    let mut answering = match Plan::of(&parts, desk) {
-        Plan::Follow(answering) => answering,
-        Plan::Fail(fault, desk) => {
-            let panic = guard.drop(|| drop(body));
-            desk.report(panic);
-            return Followed::Response(answer_with(parts, desk, guard, &fault));
-        }
-    };
-    if body.is_end_stream() {
-        answering.end(super::answer::End::Clean);
-    }
-    let watched = Box::new(Watched { answering, guard });
-    if watched.answering.holds_head() {
-        let body = Box::pin(body);
-        return Followed::Holding { parts, body, watched };
-    }
-    Followed::Response(release(parts, Inner::Direct { body }, watched))
-}
-
-/// The response whose head may go out now.
-fn release<R>(
-    mut parts: response::Parts,
-    body: Inner<R>,
-    mut watched: Box<Watched>,
-) -> Response<ResponseBody<R>> {
-    if let Some(answers) = watched.answering.take_replacement() {
-        let panic = watched.guard.drop(|| drop(body));
-        watched.answering.desk.report(panic);
-        let body = write_head(&mut parts, &watched.answering.desk.exchange, &answers);
-        watched.answering.set_whole(body);
-        return Response::from_parts(parts, ResponseBody::ready(watched));
-    }
-    if watched.answering.may_change_length() {
-        parts.headers.remove(CONTENT_LENGTH);
-    }
-    Response::from_parts(parts, ResponseBody::watched(body, watched))
-}
-
-/// The answer that tells of a fault, where there is no response at all.
-fn answer<R>(begun: Begun, fault: &Fault) -> Response<ResponseBody<R>> {
-    let (parts, ()) = Response::new(()).into_parts();
-    answer_with(parts, begun.desk, begun.guard, fault)
-}
-
-/// The same, with what the head of a response says that is none of its body's.
-fn answer_with<R>(
-    mut parts: response::Parts,
-    mut desk: Desk,
-    guard: Guard,
-    fault: &Fault,
-) -> Response<ResponseBody<R>> {
-    let answers = desk.fail(fault);
-    let body = write_head(&mut parts, &desk.exchange, &answers);
-    let answering = super::answer::Answering::whole(desk, body);
-    let watched = Watched { answering, guard };
-    Response::from_parts(parts, ResponseBody::ready(Box::new(watched)))
-}
-
-fn empty<R>() -> Response<ResponseBody<R>> {
-    let (mut parts, ()) = Response::new(()).into_parts();
-    write::empty_head(&mut parts);
-    Response::from_parts(parts, ResponseBody::gone())
-}
-
-/// Makes a head that of these answers, and gives the body that goes with it.
-fn write_head(parts: &mut response::Parts, exchange: &Exchange, answers: &[String]) -> Bytes {
-    let Some(first) = answers.first() else {
-        write::empty_head(parts);
-        return Bytes::new();
-    };
-    let is_json = exchange.accepts_json;
-    let body: Bytes = if !is_json {
-        answers.iter().map(|answer| write::event(answer)).collect::<String>().into()
-    } else if exchange.is_batch() {
-        write::batch(answers).into()
-    } else {
-        first.clone().into()
-    };
-    write::answer_head(parts, &body, is_json);
-    body
 }
 
 impl Begun {

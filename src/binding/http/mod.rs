@@ -123,10 +123,12 @@
 mod answer;
 mod body;
 mod duty;
+mod errors;
 mod exchange;
 mod future;
 mod guard;
 mod request;
+mod respond;
 #[allow(dead_code, unused_imports, reason = "tasks and soft errors are still to come")]
 mod scan;
 mod seats;
@@ -139,7 +141,8 @@ use bytes::{Buf, Bytes};
 
 pub use self::{
     body::ResponseBody,
-    future::{Answering, Errors, HttpFuture, Passing},
+    errors::{Errors, ErrorsAnswered, ErrorsPass},
+    future::HttpFuture,
     request::RequestBody,
     upstream::UpstreamError,
 };

@@ -14,7 +14,8 @@ use tower_service::Service;
 use super::{
     body::ResponseBody,
     duty::Duty,
-    future::{Answering, HttpFuture, Passing},
+    errors::{ErrorsAnswered, ErrorsPass},
+    future::HttpFuture,
     request::RequestBody,
 };
 use crate::{
@@ -32,7 +33,7 @@ where
 {
     type Response = Response<ResponseBody<R>>;
     type Error = S::Error;
-    type Future = HttpFuture<S, B, R, Passing>;
+    type Future = HttpFuture<S, B, R, ErrorsPass>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
@@ -62,7 +63,7 @@ where
 {
     type Response = Response<ResponseBody<R>>;
     type Error = S::Error;
-    type Future = HttpFuture<S, B, R, Passing>;
+    type Future = HttpFuture<S, B, R, ErrorsPass>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
@@ -93,7 +94,7 @@ where
 {
     type Response = Response<ResponseBody<R>>;
     type Error = Infallible;
-    type Future = HttpFuture<S, B, R, Answering>;
+    type Future = HttpFuture<S, B, R, ErrorsAnswered>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.poll_inner_ready(cx)
@@ -124,7 +125,7 @@ where
 {
     type Response = Response<ResponseBody<R>>;
     type Error = Infallible;
-    type Future = HttpFuture<S, B, R, Answering>;
+    type Future = HttpFuture<S, B, R, ErrorsAnswered>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.stack.get_mut().get_mut().poll_inner_ready(cx)

@@ -381,9 +381,10 @@ impl Answering {
     /// What comes must not go out, and something before it has.
     fn cut(&mut self) {
         let fault = Fault::nonsense("a message that is a result and an error");
-        match self.reader {
-            // A stream can still say so.
+        match &self.reader {
+            // A stream can still say so, and so can a head that has not gone out.
             Reader::Events(_) => self.fail(&fault, None),
+            Reader::Json { json, .. } if !json.has_begun() => self.fail(&fault, None),
             _ => {
                 self.desk.fail_untold(&fault);
                 self.error = Some("the answer was cut off".into());
