@@ -2,27 +2,24 @@
 
 use std::sync::Arc;
 
-use http::{HeaderValue, StatusCode};
-use serde_json::{Map, Value};
+use http::StatusCode;
 
-use super::{raw, refusal};
+use super::{
+    faults::refusal,
+    judge::{is_plain, judge_facts},
+};
 use crate::{
-    binding::{
-        Answer, ErrorView, ResultView,
-        http::{
-            exchange::Exchange,
-            request::{Id, Message, Sort},
-            scan::{Code, Config, Envelope, Facts, Members, ResultFacts, Shape},
-            seats::Seats,
-            sessions::{self, Known},
-            write,
-        },
+    binding::http::{
+        exchange::Exchange,
+        request::{Id, Message, Sort},
+        scan::{Config, Envelope, Facts, Members},
+        seats::Seats,
+        sessions::{self, Known},
+        write,
     },
-    call::{Call, Kind, Origin, Session, Verdict},
-    classify::{Judgement, judge},
-    contain::Fault,
-    outcome::{Actor, Cause, Code as FailureCode, Outcome, Reason},
-    tool_error::{Declaration, Rendering},
+    call::{Call, Kind},
+    outcome::Outcome,
+    tool_error::Rendering,
 };
 
 /// Bytes up to which `structuredContent` is kept for a classifier that looks at all of it.
@@ -221,134 +218,6 @@ impl Desk {
         }
     }
 
-    /// The answers that tell of a fault to all that are still owed one.
-    pub(in super::super) fn fail(&mut self, fault: &Fault) -> Vec<String> {
-        let exchange = Arc::clone(&self.exchange);
-        let messages = exchange.messages().iter().enumerate();
-        let answers =
-            messages.filter_map(|(at, message)| self.fail_message(at, message, fault)).collect();
-        if exchange.messages().is_empty() {
-            self.fail_without_message(fault);
-        }
-        answers
-    }
-
-    /// The same where nobody can be told.
-    pub(super) fn fail_untold(&mut self, fault: &Fault) {
-        let contains = std::mem::replace(&mut self.contains, false);
-        self.fail(fault);
-        self.contains = contains;
-    }
-
-    /// The same to the one that these facts are about, if that is known.
-    pub(super) fn fail_one(&mut self, facts: &Facts, fault: &Fault) -> Option<String> {
-        let id = Id::of(&facts.id).filter(|id| &*id.json != "null");
-        let exchange = Arc::clone(&self.exchange);
-        let (at, message) = exchange.answered_by(id.as_ref(), true)?;
-        self.fail_message(at, message, fault)
-    }
-
-    fn fail_message(&mut self, at: usize, message: &Message, fault: &Fault) -> Option<String> {
-        if self.seats.is_done(at) {
-            return None;
-        }
-        message.set_answered();
-        self.seats.set_done(at);
-        self.leave_session(message);
-        let is_told = message.is_request() && self.contains;
-        let call = self.seats.call(at, message).clone();
-        let rendering = is_told.then(|| fault.rendering(message.kind, call.id()));
-        if !message.is_cancelled() {
-            let verdict = fault.clone().into_verdict(&call);
-            call.decide(match &rendering {
-                Some(rendering) => verdict.told(rendering.text.clone()),
-                None => verdict,
-            });
-        }
-        let text = rendering.map(|rendering| self.written(message, &rendering));
-        if let Some(text) = &text {
-            call.set_result_bytes(text.len() as u64);
-        }
-        self.seats.give_up(at);
-        text
-    }
-
-    /// What happened to a request that carried no message.
-    fn fail_without_message(&self, fault: &Fault) {
-        let exchange = &self.exchange;
-        let call = exchange.http_call().cloned().unwrap_or_else(|| exchange.new_http_call());
-        if !call.is_closed() {
-            self.seats.introduce(&call);
-            let verdict = fault.clone().into_verdict(&call);
-            call.sit().call().decide(verdict);
-        }
-    }
-
-    /// Decides the same about all that are owed an answer and will get none here.
-    pub(in super::super) fn decide_rest(&mut self, verdict: impl Fn(&Call) -> Verdict) {
-        let exchange = Arc::clone(&self.exchange);
-        for (at, message) in exchange.messages().iter().enumerate() {
-            if self.seats.is_done(at) {
-                continue;
-            }
-            message.set_answered();
-            self.seats.set_done(at);
-            self.leave_session(message);
-            if !self.seats.is_empty(at) {
-                let call = self.seats.call(at, message);
-                call.decide(verdict(call));
-            }
-            self.seats.give_up(at);
-        }
-    }
-
-    /// The same of whatever is known of the request, be it a message or not.
-    pub(in super::super) fn decide_all(&mut self, verdict: impl Fn(&Call) -> Verdict) {
-        if let Some(call) = self.exchange.http_call().filter(|call| !call.is_closed()) {
-            self.seats.introduce(call);
-            call.clone().sit().call().decide(verdict(call));
-        }
-        self.decide_rest(verdict);
-    }
-
-    /// A destructor panicked beside an end that stands: no terminal line says so.
-    pub(in super::super) fn report(&self, panic: Option<Cause>) {
-        if let Some(cause) = panic {
-            let message = self.exchange.messages().first().map(|message| &message.call);
-            let call = message.or(self.exchange.http_call()).cloned();
-            let call = call.unwrap_or_else(|| self.exchange.new_http_call());
-            call.report(Verdict::fault(FailureCode::PANIC, Actor::Operator, Some(cause)));
-        }
-    }
-
-    /// The answer to `initialize` names the session that begins.
-    pub(super) fn introduce_session(&self, id: &HeaderValue) {
-        if self.exchange.session.is_some() || self.exchange.is_unread() {
-            return;
-        }
-        let session = Session::from_id(id.as_bytes());
-        for message in self.exchange.messages() {
-            message.call.add_origin(Origin { session: Some(session), ..Origin::default() });
-            if message.call.method() == "initialize"
-                && let Some(client) = &message.call.origin().client
-            {
-                sessions::introduce(session, client);
-            }
-        }
-    }
-
-    /// Other connections of the session need not look for the message any more, unless its answer
-    /// may be replayed.
-    fn leave_session(&self, message: &Message) {
-        if let (Some(session), Some(id)) = (self.exchange.session, message.id()) {
-            if self.exchange.is_resumable() {
-                sessions::deliver(session, &id.key);
-            } else {
-                sessions::end(session, &id.key);
-            }
-        }
-    }
-
     /// Gives up the seats of all that were answered further in.
     pub(super) fn follow_inner(&mut self) {
         let exchange = Arc::clone(&self.exchange);
@@ -375,76 +244,6 @@ impl Desk {
             message.is_request() && !message.is_cancelled() && !self.seats.is_done(*at)
         });
         owed.count()
-    }
-
-    /// The notifications have been taken.
-    pub(super) fn notified(&mut self) {
-        let exchange = Arc::clone(&self.exchange);
-        for (at, message) in exchange.messages().iter().enumerate() {
-            if message.is_request() || self.seats.is_done(at) {
-                continue;
-            }
-            message.set_answered();
-            self.seats.set_done(at);
-            if !self.seats.is_empty(at) {
-                self.seats.call(at, message).decide(Verdict::completed());
-            }
-            self.seats.give_up(at);
-        }
-    }
-
-    /// Whether the client has asked for all of it to stop.
-    pub(in super::super) fn is_unwanted(&self) -> bool {
-        let mut requests = self.exchange.messages().iter().filter(|it| it.is_request()).peekable();
-        requests.peek().is_some() && requests.all(Message::is_cancelled)
-    }
-
-    /// The answers that are owed may come on another connection, which can be told to be theirs in
-    /// a session alone.
-    pub(in super::super) fn wait(&mut self) {
-        let exchange = Arc::clone(&self.exchange);
-        for (at, message) in exchange.messages().iter().enumerate() {
-            if self.seats.is_done(at) {
-                continue;
-            }
-            if !self.seats.is_empty(at) {
-                let call = self.seats.call(at, message);
-                let is_open = !call.is_closed() && call.decided().is_none();
-                match (exchange.session, message.id()) {
-                    (Some(session), Some(id)) if is_open => {
-                        sessions::wait(session, &id.key, message.kind, call);
-                    }
-                    (Some(session), Some(id)) => drop(sessions::deliver(session, &id.key)),
-                    _ => call.decide(Verdict::abandoned(None)),
-                }
-            }
-            self.seats.set_done(at);
-            self.seats.give_up(at);
-        }
-    }
-
-    /// The client has left before it had its answers.
-    pub(in super::super) fn leave(&mut self) {
-        if self.exchange.is_unread() {
-            return;
-        }
-        if self.exchange.is_resumable() {
-            return self.wait();
-        }
-        let exchange = Arc::clone(&self.exchange);
-        for (at, message) in exchange.messages().iter().enumerate() {
-            if message.is_answered() || self.seats.is_done(at) || self.seats.is_empty(at) {
-                continue;
-            }
-            self.leave_session(message);
-            let verdict = if exchange.is_modern() && message.is_request() {
-                Verdict::cancelled()
-            } else {
-                Verdict::abandoned(Some(Reason::Disconnected))
-            };
-            sessions::leave(self.seats.call(at, message), verdict);
-            self.seats.give_up(at);
-        }
     }
 
     /// What of an answer matters: also what a classifier asks for.
@@ -490,112 +289,7 @@ impl Desk {
                 .any(|call| call.kind() == Kind::ToolCall && call.policy().masks_undeclared())
     }
 
-    fn written(&self, message: &Message, rendering: &Rendering) -> String {
+    pub(super) fn written(&self, message: &Message, rendering: &Rendering) -> String {
         write::failure(message.kind, message.id(), self.exchange.is_modern(), rendering)
-    }
-}
-
-/// Whether a result says nothing that speaks against it.
-fn is_plain(facts: &Facts) -> bool {
-    let result = &facts.result;
-    result.is_error != Some(true) && result.record.is_absent()
-}
-
-fn judge_facts(
-    call: &Call,
-    facts: &Facts,
-    raw: Option<&[u8]>,
-    asked: Option<&Members>,
-) -> Judgement {
-    match facts.envelope() {
-        Envelope::Error => judge_error(call, facts, raw),
-        _ => judge_result(call, facts, raw, asked),
-    }
-}
-
-fn judge_result(
-    call: &Call,
-    facts: &Facts,
-    raw: Option<&[u8]>,
-    asked: Option<&Members>,
-) -> Judgement {
-    let result = &facts.result;
-    if result.is_input_required() {
-        return judge(call, &Answer::InputRequired);
-    }
-    if call.kind().is_tool()
-        && let Some(task) = result.created_task()
-    {
-        return judge(call, &Answer::Deferred { task_id: task.get().as_deref() });
-    }
-    let is_error = result.is_error == Some(true);
-    let meta = record(result.record.get().as_deref());
-    let text = result.text.get();
-    let structured = structured(result, asked);
-    let view = ResultView {
-        is_error,
-        meta: meta.as_ref(),
-        text: text.as_deref(),
-        is_text_alone: result.lone_text().is_some(),
-        is_cut: match &structured {
-            Some(_) => result.members_are_cut() || result.structured.is_cut(),
-            None => result.text.is_cut(),
-        },
-        structured: structured.as_ref(),
-    };
-    let judgement = judge(call, &Answer::Result(view));
-    // What is masked says it nowhere else.
-    match raw.filter(|_| judgement.withhold && text.is_none()) {
-        Some(raw) => judgement.with_more_cause(raw::member(raw, &["result", "structuredContent"])),
-        None => judgement,
-    }
-}
-
-/// What is kept of `structuredContent`, where it is an object.
-fn structured(result: &ResultFacts, asked: Option<&Members>) -> Option<Value> {
-    match asked {
-        Some(asked) => result.members(asked).map(Value::Object),
-        None if result.structured_shape != Shape::Object => None,
-        None => match result.structured.get() {
-            Some(json) => serde_json::from_str(&json).ok(),
-            // Too long, or nobody asks.
-            None => result.structured.is_cut().then(|| Value::Object(Map::new())),
-        },
-    }
-}
-
-fn judge_error(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
-    let error = &facts.error;
-    let code = match error.code {
-        Code::Number(code) => code,
-        // One that no protocol knows, nor 64 bits: the author chose it.
-        Code::Invalid => 0,
-        // Nothing that says whose fault it is.
-        Code::Absent => -32603,
-    };
-    let message = error.message.get().unwrap_or_default();
-    let data = record(error.record.get().as_deref()).map(Value::Object);
-    let view = ErrorView { code, message: &message, data: data.as_ref() };
-    let judgement = judge(call, &Answer::Error(view));
-    match raw.filter(|_| judgement.withhold && data.is_none()) {
-        Some(raw) => judgement.with_more_cause(raw::member(raw, &["error", "data"])),
-        None => judgement,
-    }
-}
-
-/// The object that has the record in it.
-fn record(json: Option<&str>) -> Option<Map<String, Value>> {
-    let record = serde_json::from_str(json?).ok()?;
-    Some(Map::from_iter([(Declaration::KEY.to_owned(), record)]))
-}
-
-/// Decides, should the thread unwind through a layer, that what is inside of it panicked.
-pub(in super::super) struct Unwinding<'a>(pub(in super::super) &'a mut Desk);
-
-impl Drop for Unwinding<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.decide_all(|_| Verdict::fault(FailureCode::PANIC, Actor::Operator, None));
-        }
     }
 }

@@ -1,16 +1,15 @@
-//! What is wrong with answers that are none.
+//! What is wrong with answers that are none, and with requests that were refused.
 
 use std::time::Duration;
 
 use http::{HeaderMap, StatusCode, header::RETRY_AFTER};
-
 use tower::BoxError;
 
 use crate::{
-    call::Call,
+    call::{Call, Verdict},
     cause::{self, Diagnosis},
     contain::Fault,
-    outcome::{Cause, Code},
+    outcome::{Actor, Cause, Code, Declared, Failure},
     policy::{Heals, Policy},
     text,
 };
@@ -74,4 +73,21 @@ impl Fault {
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds))
+}
+
+/// The verdict on a request that was refused by a status, with a text that says why.
+pub(super) fn refusal(status: StatusCode, text: &str, call: &Call) -> Verdict {
+    let text = text.trim();
+    let error = if text.is_empty() { status.to_string() } else { text.to_owned() };
+    let (code, actor) = match status {
+        StatusCode::TOO_MANY_REQUESTS => (Code::RATE_LIMITED, Actor::Time),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => (Code::of_status(status), Actor::User),
+        _ => (Code::of_status(status), Actor::Model),
+    };
+    let level = call.policy().level_of(&code, None, actor.default_level());
+    let failure = Failure { level, error: Some(error), ..Failure::new(code, actor) };
+    if actor == Actor::Time {
+        return Verdict::declared(Declared::Fault, failure);
+    }
+    Verdict::refused(failure)
 }

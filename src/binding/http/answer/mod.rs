@@ -3,10 +3,12 @@
 //! Nothing in here does input or output: frames go in, frames come out.
 
 mod desk;
+mod ending;
 mod events;
 mod faults;
 mod held;
 mod json;
+mod judge;
 mod plan;
 mod raw;
 
@@ -14,21 +16,14 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use tower::BoxError;
 
-pub(super) use self::{
-    desk::{Desk, Unwinding},
-    plan::Plan,
-};
+pub(super) use self::{desk::Desk, ending::Unwinding, plan::Plan};
 use self::{
     events::EventsAnswer,
+    faults::refusal,
     held::Out,
     json::{JsonAnswer, Step},
 };
-use crate::{
-    call::{Call, Verdict},
-    contain::Fault,
-    outcome::{Actor, Code, Declared, Failure},
-    text,
-};
+use crate::{call::Verdict, contain::Fault, text};
 
 /// Bytes of a refusal in plain text that are kept for the log.
 const REFUSAL_BYTES: usize = 4 * text::ERROR_CHARS;
@@ -407,21 +402,4 @@ impl Answering {
         }
         self.desk.seats.clear();
     }
-}
-
-/// The verdict on a request that was refused by a status, with a text that says why.
-fn refusal(status: StatusCode, text: &str, call: &Call) -> Verdict {
-    let text = text.trim();
-    let error = if text.is_empty() { status.to_string() } else { text.to_owned() };
-    let (code, actor) = match status {
-        StatusCode::TOO_MANY_REQUESTS => (Code::RATE_LIMITED, Actor::Time),
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => (Code::of_status(status), Actor::User),
-        _ => (Code::of_status(status), Actor::Model),
-    };
-    let level = call.policy().level_of(&code, None, actor.default_level());
-    let failure = Failure { level, error: Some(error), ..Failure::new(code, actor) };
-    if actor == Actor::Time {
-        return Verdict::declared(Declared::Fault, failure);
-    }
-    Verdict::refused(failure)
 }

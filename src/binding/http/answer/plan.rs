@@ -6,7 +6,9 @@ use http::{
     response::Parts,
 };
 
-use super::{Answering, Reader, desk::Desk, events::EventsAnswer, json::JsonAnswer, refusal};
+use super::{
+    Answering, Reader, desk::Desk, events::EventsAnswer, faults::refusal, json::JsonAnswer,
+};
 use crate::{
     binding::http::{
         request::{Sort, head},

@@ -1,0 +1,228 @@
+//! How calls end whose answer does not come by: by a fault, on another connection, or not at all.
+
+use std::sync::Arc;
+
+use http::HeaderValue;
+
+use super::desk::Desk;
+use crate::{
+    binding::http::{
+        request::{Id, Message},
+        scan::Facts,
+        sessions,
+    },
+    call::{Call, Origin, Session, Verdict},
+    contain::Fault,
+    outcome::{Actor, Cause, Code, Reason},
+};
+
+impl Desk {
+    /// The answers that tell of a fault to all that are still owed one.
+    pub(in super::super) fn fail(&mut self, fault: &Fault) -> Vec<String> {
+        let exchange = Arc::clone(&self.exchange);
+        let messages = exchange.messages().iter().enumerate();
+        let answers =
+            messages.filter_map(|(at, message)| self.fail_message(at, message, fault)).collect();
+        if exchange.messages().is_empty() {
+            self.fail_without_message(fault);
+        }
+        answers
+    }
+
+    /// The same where nobody can be told.
+    pub(super) fn fail_untold(&mut self, fault: &Fault) {
+        let contains = std::mem::replace(&mut self.contains, false);
+        self.fail(fault);
+        self.contains = contains;
+    }
+
+    /// The same to the one that these facts are about, if that is known.
+    pub(super) fn fail_one(&mut self, facts: &Facts, fault: &Fault) -> Option<String> {
+        let id = Id::of(&facts.id).filter(|id| &*id.json != "null");
+        let exchange = Arc::clone(&self.exchange);
+        let (at, message) = exchange.answered_by(id.as_ref(), true)?;
+        self.fail_message(at, message, fault)
+    }
+
+    fn fail_message(&mut self, at: usize, message: &Message, fault: &Fault) -> Option<String> {
+        if self.seats.is_done(at) {
+            return None;
+        }
+        message.set_answered();
+        self.seats.set_done(at);
+        self.leave_session(message);
+        let is_told = message.is_request() && self.contains;
+        let call = self.seats.call(at, message).clone();
+        let rendering = is_told.then(|| fault.rendering(message.kind, call.id()));
+        if !message.is_cancelled() {
+            let verdict = fault.clone().into_verdict(&call);
+            call.decide(match &rendering {
+                Some(rendering) => verdict.told(rendering.text.clone()),
+                None => verdict,
+            });
+        }
+        let text = rendering.map(|rendering| self.written(message, &rendering));
+        if let Some(text) = &text {
+            call.set_result_bytes(text.len() as u64);
+        }
+        self.seats.give_up(at);
+        text
+    }
+
+    /// What happened to a request that carried no message.
+    fn fail_without_message(&self, fault: &Fault) {
+        let exchange = &self.exchange;
+        let call = exchange.http_call().cloned().unwrap_or_else(|| exchange.new_http_call());
+        if !call.is_closed() {
+            self.seats.introduce(&call);
+            let verdict = fault.clone().into_verdict(&call);
+            call.sit().call().decide(verdict);
+        }
+    }
+
+    /// Decides the same about all that are owed an answer and will get none here.
+    pub(in super::super) fn decide_rest(&mut self, verdict: impl Fn(&Call) -> Verdict) {
+        let exchange = Arc::clone(&self.exchange);
+        for (at, message) in exchange.messages().iter().enumerate() {
+            if self.seats.is_done(at) {
+                continue;
+            }
+            message.set_answered();
+            self.seats.set_done(at);
+            self.leave_session(message);
+            if !self.seats.is_empty(at) {
+                let call = self.seats.call(at, message);
+                call.decide(verdict(call));
+            }
+            self.seats.give_up(at);
+        }
+    }
+
+    /// The same of whatever is known of the request, be it a message or not.
+    pub(in super::super) fn decide_all(&mut self, verdict: impl Fn(&Call) -> Verdict) {
+        if let Some(call) = self.exchange.http_call().filter(|call| !call.is_closed()) {
+            self.seats.introduce(call);
+            call.clone().sit().call().decide(verdict(call));
+        }
+        self.decide_rest(verdict);
+    }
+
+    /// A destructor panicked beside an end that stands: no terminal line says so.
+    pub(in super::super) fn report(&self, panic: Option<Cause>) {
+        if let Some(cause) = panic {
+            let message = self.exchange.messages().first().map(|message| &message.call);
+            let call = message.or(self.exchange.http_call()).cloned();
+            let call = call.unwrap_or_else(|| self.exchange.new_http_call());
+            call.report(Verdict::fault(Code::PANIC, Actor::Operator, Some(cause)));
+        }
+    }
+
+    /// The answer to `initialize` names the session that begins.
+    pub(super) fn introduce_session(&self, id: &HeaderValue) {
+        if self.exchange.session.is_some() || self.exchange.is_unread() {
+            return;
+        }
+        let session = Session::from_id(id.as_bytes());
+        for message in self.exchange.messages() {
+            message.call.add_origin(Origin { session: Some(session), ..Origin::default() });
+            if message.call.method() == "initialize"
+                && let Some(client) = &message.call.origin().client
+            {
+                sessions::introduce(session, client);
+            }
+        }
+    }
+
+    /// Other connections of the session need not look for the message any more, unless its answer
+    /// may be replayed.
+    pub(super) fn leave_session(&self, message: &Message) {
+        if let (Some(session), Some(id)) = (self.exchange.session, message.id()) {
+            if self.exchange.is_resumable() {
+                sessions::deliver(session, &id.key);
+            } else {
+                sessions::end(session, &id.key);
+            }
+        }
+    }
+
+    /// The notifications have been taken.
+    pub(super) fn notified(&mut self) {
+        let exchange = Arc::clone(&self.exchange);
+        for (at, message) in exchange.messages().iter().enumerate() {
+            if message.is_request() || self.seats.is_done(at) {
+                continue;
+            }
+            message.set_answered();
+            self.seats.set_done(at);
+            if !self.seats.is_empty(at) {
+                self.seats.call(at, message).decide(Verdict::completed());
+            }
+            self.seats.give_up(at);
+        }
+    }
+
+    /// Whether the client has asked for all of it to stop.
+    pub(in super::super) fn is_unwanted(&self) -> bool {
+        let mut requests = self.exchange.messages().iter().filter(|it| it.is_request()).peekable();
+        requests.peek().is_some() && requests.all(Message::is_cancelled)
+    }
+
+    /// The answers that are owed may come on another connection, which can be told to be theirs in
+    /// a session alone.
+    pub(in super::super) fn wait(&mut self) {
+        let exchange = Arc::clone(&self.exchange);
+        for (at, message) in exchange.messages().iter().enumerate() {
+            if self.seats.is_done(at) {
+                continue;
+            }
+            if !self.seats.is_empty(at) {
+                let call = self.seats.call(at, message);
+                let is_open = !call.is_closed() && call.decided().is_none();
+                match (exchange.session, message.id()) {
+                    (Some(session), Some(id)) if is_open => {
+                        sessions::wait(session, &id.key, message.kind, call);
+                    }
+                    (Some(session), Some(id)) => drop(sessions::deliver(session, &id.key)),
+                    _ => call.decide(Verdict::abandoned(None)),
+                }
+            }
+            self.seats.set_done(at);
+            self.seats.give_up(at);
+        }
+    }
+
+    /// The client has left before it had its answers.
+    pub(in super::super) fn leave(&mut self) {
+        if self.exchange.is_unread() {
+            return;
+        }
+        if self.exchange.is_resumable() {
+            return self.wait();
+        }
+        let exchange = Arc::clone(&self.exchange);
+        for (at, message) in exchange.messages().iter().enumerate() {
+            if message.is_answered() || self.seats.is_done(at) || self.seats.is_empty(at) {
+                continue;
+            }
+            self.leave_session(message);
+            let verdict = if exchange.is_modern() && message.is_request() {
+                Verdict::cancelled()
+            } else {
+                Verdict::abandoned(Some(Reason::Disconnected))
+            };
+            sessions::leave(self.seats.call(at, message), verdict);
+            self.seats.give_up(at);
+        }
+    }
+}
+
+/// Decides, should the thread unwind through a layer, that what is inside of it panicked.
+pub(in super::super) struct Unwinding<'a>(pub(in super::super) &'a mut Desk);
+
+impl Drop for Unwinding<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.decide_all(|_| Verdict::fault(Code::PANIC, Actor::Operator, None));
+        }
+    }
+}
