@@ -31,7 +31,7 @@ impl Call {
 
     /// Adds to what is known about where the call came from; what is known already stays.
     pub fn add_origin(&self, mut origin: Origin) {
-        let known = self.state().origin.take();
+        let known = self.state().origin.clone();
         // Outside of the lock: a client's description may be a user's type.
         if let Some(known) = known {
             let mut known = Arc::unwrap_or_clone(known);
@@ -43,7 +43,7 @@ impl Call {
 
     /// Names the route: the innermost layer's name for it is right.
     pub(crate) fn set_route(&self, route: &Arc<str>) {
-        let mut origin = Arc::unwrap_or_clone(self.state().origin.take().unwrap_or_default());
+        let mut origin = Arc::unwrap_or_clone(self.state().origin.clone().unwrap_or_default());
         origin.route = Some(Arc::clone(route));
         self.state().origin = Some(Arc::new(origin));
     }

@@ -317,7 +317,7 @@ impl Call {
     }
 
     pub(crate) fn set_policy(&self, policy: &Arc<Policy>) {
-        let outer = self.state().policy.take();
+        let outer = self.state().policy.clone();
         let policy = match outer {
             Some(outer) if !Arc::ptr_eq(&outer, policy) => Arc::new(policy.within(&outer)),
             _ => Arc::clone(policy),

@@ -67,6 +67,8 @@ impl Exchange {
     pub(super) fn unread(sort: Sort, parts: &Parts, frames: Vec<Bytes>) -> Self {
         let is_modern = head::version(&parts.headers).is_some_and(is_modern);
         let speaks_mcp = head::speaks_mcp(&parts.headers);
+        let is_message = speaks_mcp || frames.iter().any(mentions_json_rpc);
+        let sort = if sort == Sort::Messages && !is_message { Sort::Foreign } else { sort };
         let unread = Unread { is_modern, speaks_mcp, frames };
         Self::with(sort, parts, Some(unread), OnceLock::new())
     }
@@ -130,21 +132,23 @@ impl Exchange {
 
     /// Which message this answers. An error without an id answers the only request that there is.
     pub(super) fn answered_by(&self, id: Option<&Id>, is_error: bool) -> Option<(usize, &Message)> {
-        let mut requests =
-            self.messages().iter().enumerate().filter(|(_, message)| message.is_request());
-        match id {
-            Some(id) => requests.find(|(_, message)| match message.id() {
-                Some(own) => own.is(id),
-                // Not read so far as its id: the only one in any case.
-                None => true,
-            }),
-            None => {
-                let is_null =
-                    |message: &Message| message.id().is_some_and(|id| &*id.json == "null");
-                let only = requests.next().filter(|_| requests.next().is_none());
-                only.filter(|(_, message)| is_error || is_null(message))
-            }
-        }
+        let requests =
+            || self.messages().iter().enumerate().filter(|(_, message)| message.is_request());
+        let exact = id
+            .and_then(|id| requests().find(|(_, it)| it.id().is_some_and(|own| own.key == id.key)));
+        let only = || {
+            let mut requests = requests();
+            requests.next().filter(|_| requests.next().is_none())
+        };
+        exact.or_else(|| {
+            only().filter(|(_, message)| match (message.id(), id) {
+                // Some servers change a number into a text, or the other way round.
+                (Some(own), Some(id)) => own.is(id),
+                // Not read so far as its id: it can be no other.
+                (None, Some(_)) => true,
+                (own, None) => is_error || own.is_some_and(|own| &*own.json == "null"),
+            })
+        })
     }
 
     /// The call of a request that carries no message: it makes no event unless it fails.
@@ -199,8 +203,12 @@ impl Exchange {
         }
     }
 
-    /// A request was cancelled.
-    pub(super) fn wake(&self) {
+    /// Nobody wants the answer of this call any more.
+    pub(super) fn cancel(&self, call: &Call) {
+        let mut messages = self.messages().iter();
+        if let Some(message) = messages.find(|message| message.call.id() == call.id()) {
+            message.set_cancelled();
+        }
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(waker) = waker {
             waker.wake();
@@ -231,6 +239,11 @@ impl Said {
         }
         said
     }
+}
+
+/// Whether a piece of a body can be one of a JSON-RPC message, at a glance.
+fn mentions_json_rpc(frame: &Bytes) -> bool {
+    memchr::memmem::find(frame, b"jsonrpc").is_some()
 }
 
 /// Revisions are dates, which compare as text.

@@ -129,7 +129,11 @@ mod future;
 mod guard;
 mod request;
 mod respond;
-#[allow(dead_code, unused_imports, reason = "tasks and soft errors are still to come")]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "what it knows of tasks is for layers that are still to come"
+)]
 mod scan;
 mod seats;
 mod service;

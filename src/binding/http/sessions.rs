@@ -112,11 +112,12 @@ pub(super) fn introduce(session: Session, client: &Arc<dyn Client>) {
 }
 
 /// Its exchange is over, and there is nothing more to come.
-pub(super) fn end(session: Session, id: &RequestId) {
+pub(super) fn end(session: Session, id: &RequestId, of: &Call) {
     let removed = with(|list| {
         let key = key(session, id);
         match list.calls.get(&key).map(|entry| &entry.state) {
-            Some(State::Working(..)) => list.calls.remove(&key),
+            // Not a later one that has taken the same id.
+            Some(State::Working(call, _)) if call.id() == of.id() => list.calls.remove(&key),
             _ => None,
         }
     });
@@ -176,7 +177,7 @@ pub(super) fn cancel(session: Session, id: &RequestId) {
     if let Some((call, exchange)) = found {
         leave(&call, Verdict::cancelled());
         if let Some(exchange) = exchange {
-            exchange.wake();
+            exchange.cancel(&call);
         }
     }
 }
@@ -203,7 +204,7 @@ pub(super) fn end_session(session: Session) {
         };
         leave(call, Verdict::abandoned(Some(Reason::SessionEnded)));
         if let Some(exchange) = exchange {
-            exchange.wake();
+            exchange.cancel(call);
         }
     }
 }

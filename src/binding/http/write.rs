@@ -60,9 +60,10 @@ pub(super) fn failure(
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
 }
 
-/// A message as an event of a stream. What is written here has no line breaks.
+/// A message as an event of a stream. Line breaks in JSON, which an id of the client's may have, are
+/// white space.
 pub(super) fn event(message: &str) -> String {
-    format!("event: message\ndata: {message}\n\n")
+    format!("event: message\ndata: {}\n\n", message.replace(['\n', '\r'], " "))
 }
 
 /// Several messages as one body.

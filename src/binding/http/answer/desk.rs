@@ -12,7 +12,7 @@ use crate::{
     binding::http::{
         exchange::Exchange,
         request::{Id, Message, Sort},
-        scan::{Config, Envelope, Facts, Members},
+        scan::{Config, Envelope, Facts, Members, Shape},
         seats::Seats,
         sessions::{self, Known},
         write,
@@ -24,6 +24,9 @@ use crate::{
 
 /// Bytes up to which `structuredContent` is kept for a classifier that looks at all of it.
 const MAX_STRUCTURED: usize = 16 * 1024;
+
+/// Its result is that of a tool.
+const TASK_RESULT: &str = "tasks/result";
 
 /// What is known of the calls of an exchange while its answer goes by.
 pub(in super::super) struct Desk {
@@ -195,24 +198,29 @@ impl Desk {
                 Decision::Pass
             }
             // A replay: it was judged, and logged, when it first went by.
-            Known::Delivered { reference, kind } if self.contains && is_error => {
+            Known::Delivered { reference, kind } if self.contains && raw.is_some() => {
                 let call = Call::begin(kind, "".into(), None, None);
-                if raw.is_some() && judge_facts(&call, facts, raw, self.asked.as_deref()).withhold {
+                self.seats.introduce(&call);
+                if judge_facts(&call, facts, raw, self.asked.as_deref()).withhold {
                     let rendering = Rendering::fault(kind, None, reference);
                     return Decision::Replace(vec![write::failure(kind, id, false, &rendering)]);
                 }
                 Decision::Pass
             }
-            Known::Nothing if self.contains && is_error => {
+            // Nobody knows of it. JSON of something else is none of ours.
+            Known::Nothing if self.contains && raw.is_some() && facts.version == Shape::String => {
+                let is_tool = !is_error && facts.result.is_error == Some(true);
+                let kind = if is_tool { Kind::ToolCall } else { Kind::Request };
                 let key = id.map(|id| id.key.clone());
-                let call = Call::begin(Kind::Request, "".into(), None, key);
+                let call = Call::begin(kind, "".into(), None, key);
+                self.seats.introduce(&call);
                 let judgement = judge_facts(&call, facts, raw, self.asked.as_deref());
-                if !judgement.withhold || raw.is_none() {
+                if !judgement.withhold {
                     return Decision::Pass;
                 }
-                let rendering = Rendering::fault(Kind::Request, None, call.id());
+                let rendering = Rendering::fault(kind, None, call.id());
                 call.report(judgement.verdict.told(rendering.text.clone()));
-                Decision::Replace(vec![write::failure(Kind::Request, id, false, &rendering)])
+                Decision::Replace(vec![write::failure(kind, id, false, &rendering)])
             }
             Known::Delivered { .. } | Known::Nothing => Decision::Pass,
         }
@@ -281,12 +289,15 @@ impl Desk {
 
     /// Whether results have to be held until it is known that they are none of failures.
     pub(super) fn holds_results(&self) -> bool {
+        let may_fail = |call: &Call| call.kind() == Kind::ToolCall || call.method() == TASK_RESULT;
         self.contains
-            && self.exchange.sort == Sort::Messages
-            && self
-                .seats
-                .calls()
-                .any(|call| call.kind() == Kind::ToolCall && call.policy().masks_undeclared())
+            && match self.exchange.sort {
+                Sort::Stream => self.seats.policy().masks_undeclared(),
+                _ => {
+                    let mut calls = self.seats.calls();
+                    calls.any(|call| may_fail(call) && call.policy().masks_undeclared())
+                }
+            }
     }
 
     pub(super) fn written(&self, message: &Message, rendering: &Rendering) -> String {

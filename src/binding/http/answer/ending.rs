@@ -9,9 +9,9 @@ use crate::{
     binding::http::{
         request::{Id, Message},
         scan::Facts,
-        sessions,
+        sessions, write,
     },
-    call::{Call, Origin, Session, Verdict},
+    call::{Call, Kind, Origin, Session, Verdict},
     contain::Fault,
     outcome::{Actor, Cause, Code, Reason},
 };
@@ -40,8 +40,16 @@ impl Desk {
     pub(super) fn fail_one(&mut self, facts: &Facts, fault: &Fault) -> Option<String> {
         let id = Id::of(&facts.id).filter(|id| &*id.json != "null");
         let exchange = Arc::clone(&self.exchange);
-        let (at, message) = exchange.answered_by(id.as_ref(), true)?;
-        self.fail_message(at, message, fault)
+        if let Some((at, message)) = exchange.answered_by(id.as_ref(), true) {
+            return self.fail_message(at, message, fault);
+        }
+        // Of an earlier request, or of none.
+        let call =
+            Call::begin(Kind::Request, "".into(), None, id.as_ref().map(|id| id.key.clone()));
+        self.seats.introduce(&call);
+        let rendering = fault.rendering(Kind::Request, call.id());
+        call.report(fault.clone().into_verdict(&call).told(rendering.text.clone()));
+        Some(write::failure(Kind::Request, id.as_ref(), false, &rendering))
     }
 
     fn fail_message(&mut self, at: usize, message: &Message, fault: &Fault) -> Option<String> {
@@ -140,7 +148,7 @@ impl Desk {
             if self.exchange.is_resumable() {
                 sessions::deliver(session, &id.key);
             } else {
-                sessions::end(session, &id.key);
+                sessions::end(session, &id.key, &message.call);
             }
         }
     }

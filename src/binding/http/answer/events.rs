@@ -6,11 +6,11 @@ use bytes::Bytes;
 
 use super::{
     desk::{Decision, Desk},
-    held::{Held, MAX_HELD, Out, piece},
+    held::{Held, Out, piece},
 };
 use crate::{
     binding::http::{
-        scan::{Config, Envelope, EventScanner, Facts, Seen},
+        scan::{Config, Envelope, EventScanner, Facts, Progress, Seen},
         write,
     },
     contain::Fault,
@@ -29,6 +29,8 @@ pub(super) struct EventsAnswer {
     has_message: bool,
     /// The messages of an array.
     messages: Vec<Facts>,
+    /// There are more of them than are told apart.
+    is_crowded: bool,
     /// Whether a part of an event has gone out that has not ended.
     is_inside: bool,
 }
@@ -53,6 +55,7 @@ impl EventsAnswer {
             held: Held::default(),
             has_message: false,
             messages: Vec::new(),
+            is_crowded: false,
             is_inside: false,
         }
     }
@@ -96,11 +99,18 @@ impl EventsAnswer {
                 }
                 Seen::End => self.end(),
                 Seen::Dispatch => {
+                    // An error that never ended says what it must not, to whoever reads bytes.
+                    let is_unfit = self.mode == Mode::Holding && self.is_unfit();
                     let replacement = self.judge(frame.get(event..at).unwrap_or_default(), desk);
-                    let is_dropped = replacement.is_some() || self.mode == Mode::Discarding;
+                    let is_dropped =
+                        is_unfit || replacement.is_some() || self.mode == Mode::Discarding;
                     if is_dropped {
                         self.held.discard();
                         out.extend(piece(frame, start, event));
+                        if replacement.is_none() && self.is_inside {
+                            // Ends the lines of it that have gone out, which then are no event.
+                            out.push_back(Bytes::from_static(b"\n"));
+                        }
                         out.extend(replacement);
                         start = at;
                     } else {
@@ -118,10 +128,23 @@ impl EventsAnswer {
         }
         let is_open = self.scanner.is_open();
         match self.mode {
+            // Comments that keep a connection open need not wait, nor do other lines before the
+            // data; but a line that has not ended may be the first of that.
+            Mode::Deciding if is_open && !self.scanner.has_data() => {
+                let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+                let lines = frame.iter().rposition(is_end).map_or(0, |at| at + 1);
+                if lines > event {
+                    self.is_inside = true;
+                    self.held.release(out);
+                    event = lines;
+                }
+                out.extend(piece(frame, start, event));
+                self.held.push(piece(frame, event, frame.len()).unwrap_or_default());
+            }
             Mode::Deciding | Mode::Holding if is_open => {
                 out.extend(piece(frame, start, event));
                 self.held.push(piece(frame, event, frame.len()).unwrap_or_default());
-                if self.held.len() > MAX_HELD {
+                if self.held.is_full() {
                     return self.overflow(desk, out);
                 }
             }
@@ -152,6 +175,14 @@ impl EventsAnswer {
         false
     }
 
+    /// Whether what is held can be judged by nobody, and has an error in it.
+    fn is_unfit(&self) -> bool {
+        let has_open_error = !self.has_message
+            && self.scanner.facts().envelope() == Envelope::Error
+            && self.scanner.progress() != Progress::Complete;
+        has_open_error || self.is_crowded
+    }
+
     /// A message has gone by to its end.
     fn end(&mut self) {
         if self.mode == Mode::Discarding {
@@ -161,11 +192,14 @@ impl EventsAnswer {
             self.has_message = true;
         } else if self.messages.len() < MAX_MESSAGES {
             self.messages.push(self.scanner.take_facts());
+        } else {
+            self.is_crowded = true;
         }
     }
 
     /// The event ends with `rest`. Gives what takes its place, if anything does.
     fn judge(&mut self, rest: &[u8], desk: &mut Desk) -> Option<Bytes> {
+        self.is_crowded = false;
         let messages = std::mem::take(&mut self.messages);
         let raw = (self.mode == Mode::Holding).then(|| self.held.with(rest));
         let data = raw.as_deref().map(data_of);
@@ -208,6 +242,7 @@ impl EventsAnswer {
         match desk.fail_one(self.scanner.facts(), &fault) {
             Some(answer) => {
                 out.push_back(with_data(&raw, &answer));
+                self.is_inside = false;
                 true
             }
             None => false,
@@ -218,6 +253,27 @@ impl EventsAnswer {
     fn has_error(&self) -> bool {
         self.scanner.facts().envelope() == Envelope::Error
             || self.messages.iter().any(|facts| facts.envelope() == Envelope::Error)
+    }
+
+    /// The stream ends: an event that lacks nothing but its blank line gets one.
+    pub(super) fn finish(&mut self, desk: &mut Desk, out: &mut Out) {
+        let is_whole = self.has_message
+            || (!self.messages.is_empty() && self.scanner.progress() == Progress::Complete);
+        if !is_whole || !self.scanner.is_open() || self.mode == Mode::Discarding {
+            return;
+        }
+        match self.judge(&[], desk) {
+            Some(event) => {
+                self.held.discard();
+                out.push_back(event);
+            }
+            None => {
+                self.held.release(out);
+                out.push_back(Bytes::from_static(b"\n\n"));
+            }
+        }
+        self.mode = Mode::Deciding;
+        self.is_inside = false;
     }
 
     /// The stream ends: what is left of it goes on, or is dropped where `text` is to follow it.
@@ -244,21 +300,23 @@ impl EventsAnswer {
 
 /// The text that takes the place of an array of messages, if one of them is not to go out.
 fn judge_batch(messages: &[Facts], data: Option<&[u8]>, desk: &mut Desk) -> Option<String> {
-    let elements = data.map(elements_of).unwrap_or_default();
+    let mut messages = messages.iter();
     let mut is_replaced = false;
-    let mut texts = Vec::with_capacity(elements.len());
-    for (at, facts) in messages.iter().enumerate() {
-        let element = elements.get(at).map(|element| element.get());
-        match desk.decide(facts, element.map(str::as_bytes)) {
-            Decision::Pass => texts.extend(element.map(str::to_owned)),
-            Decision::Replace(replacement) => {
+    let mut texts = Vec::new();
+    for element in data.map(elements_of).unwrap_or_default() {
+        let element = element.get();
+        // What is no object is no message.
+        let facts = element.starts_with('{').then(|| messages.next()).flatten();
+        match facts.map(|facts| desk.decide(facts, Some(element.as_bytes()))) {
+            None | Some(Decision::Pass) => texts.push(element.to_owned()),
+            Some(Decision::Replace(replacement)) => {
                 is_replaced = true;
                 texts.extend(replacement);
             }
         }
     }
-    // Those behind the last one that is looked at stay as they are.
-    texts.extend(elements.iter().skip(messages.len()).map(|element| element.get().to_owned()));
+    // Those that nobody holds any more.
+    messages.for_each(|facts| drop(desk.decide(facts, None)));
     is_replaced.then(|| write::batch(&texts))
 }
 

@@ -44,7 +44,9 @@ impl Extend<Bytes> for Out {
 }
 
 /// Bytes of a message that may be kept back.
-pub(super) const MAX_HELD: usize = 64 * 1024;
+const MAX_HELD: usize = 64 * 1024;
+/// Frames of them: each takes room of its own, however short it is.
+const MAX_FRAMES: usize = 1024;
 
 /// Bytes of what is too long that are kept for the log.
 const START_BYTES: usize = 4 * 1024;
@@ -64,8 +66,9 @@ impl Held {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.len
+    /// Whether it is more than may be kept back.
+    pub(super) fn is_full(&self) -> bool {
+        self.len > MAX_HELD || self.frames.len() > MAX_FRAMES
     }
 
     /// Lets all of it go.

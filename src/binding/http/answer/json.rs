@@ -4,10 +4,10 @@ use bytes::Bytes;
 
 use super::{
     desk::{Decision, Desk},
-    held::{Held, MAX_HELD, Out, piece},
+    held::{Held, Out, piece},
 };
 use crate::{
-    binding::http::scan::{Config, Envelope, Facts, Progress, Scanner, Seen},
+    binding::http::scan::{Config, Envelope, Facts, Progress, Scanner, Seen, Shape},
     contain::Fault,
 };
 
@@ -15,6 +15,7 @@ const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Reads a JSON body as it goes by, and, where it contains, keeps of it what may not go out.
 pub(super) struct JsonAnswer {
+    is_strict: bool,
     /// Bytes of a byte order mark that were read.
     marked: usize,
     scanner: Scanner,
@@ -52,8 +53,11 @@ pub(super) enum Step {
 }
 
 impl JsonAnswer {
-    pub(super) fn new(config: Config) -> Self {
+    /// `is_strict` where the status speaks against an answer, so that only what says that it is
+    /// JSON-RPC is one.
+    pub(super) fn new(config: Config, is_strict: bool) -> Self {
         Self {
+            is_strict,
             marked: 0,
             scanner: Scanner::new(config),
             mode: Mode::Deciding,
@@ -139,6 +143,9 @@ impl JsonAnswer {
                 Seen::End => {
                     let single = !self.scanner.is_batch();
                     let facts = self.scanner.facts();
+                    if self.is_strict && facts.version != Shape::String {
+                        return Step::Stray;
+                    }
                     let raw = (self.mode == Mode::Holding)
                         .then(|| self.held.with(frame.get(start..at).unwrap_or_default()));
                     let raw = raw.as_deref().map(|raw| lead(raw).1);
@@ -185,6 +192,11 @@ impl JsonAnswer {
                 break;
             }
         }
+        // An array answers a batch alone.
+        let is_array = self.scanner.is_batch() && (self.is_strict || !desk.exchange.is_batch());
+        if is_array && !self.has_begun {
+            return Step::Stray;
+        }
         if self.is_complete() && self.scanner.is_batch() && !self.is_closed {
             self.is_closed = true;
             self.close_batch(&frame, start, desk, out);
@@ -203,7 +215,7 @@ impl JsonAnswer {
             }
             Mode::Deciding | Mode::Holding => {
                 self.held.push(piece(&frame, start, frame.len()).unwrap_or_default());
-                if self.held.len() > MAX_HELD {
+                if self.held.is_full() {
                     return self.overflow(desk, out);
                 }
             }
@@ -234,6 +246,9 @@ impl JsonAnswer {
     /// More is held than may be.
     fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> Step {
         let is_error = self.scanner.facts().envelope() == Envelope::Error;
+        if !is_error && self.is_strict {
+            return Step::Stray;
+        }
         if !is_error {
             // A success of whatever size is not to be harmed: see `Undeclared::Mask`.
             self.held.release(out);

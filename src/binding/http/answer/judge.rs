@@ -86,8 +86,8 @@ fn judge_error(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
     let error = &facts.error;
     let code = match error.code {
         Code::Number(code) => code,
-        // One that no protocol knows, nor 64 bits: the author chose it.
-        Code::Invalid => 0,
+        // One that no protocol knows, nor 64 bits, is the author's; unless it is only written so.
+        Code::Invalid => raw.and_then(odd_code).unwrap_or_default(),
         // Nothing that says whose fault it is.
         Code::Absent => -32603,
     };
@@ -105,4 +105,12 @@ fn judge_error(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
 fn record(json: Option<&str>) -> Option<Map<String, Value>> {
     let record = serde_json::from_str(json?).ok()?;
     Some(Map::from_iter([(Declaration::KEY.to_owned(), record)]))
+}
+
+/// A code that is a whole number, but not written as one: `-32603.0`, `"-32603"`.
+fn odd_code(message: &[u8]) -> Option<i64> {
+    let code: f64 = raw::member(message, &["error", "code"])?.trim_matches('"').parse().ok()?;
+    let is_code = code.fract() == 0.0 && code.abs() < 1e9;
+    #[allow(clippy::cast_possible_truncation, reason = "it was looked at")]
+    is_code.then_some(code as i64)
 }

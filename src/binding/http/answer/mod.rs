@@ -280,6 +280,9 @@ impl Answering {
     }
 
     fn end_clean(&mut self) {
+        if let (Reader::Events(events), true) = (&mut self.reader, self.desk.contains) {
+            events.finish(&mut self.desk, &mut self.out);
+        }
         let is_owed = self.desk.owes();
         match &mut self.reader {
             Reader::Json { json, otherwise } => {

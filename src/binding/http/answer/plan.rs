@@ -1,7 +1,7 @@
 //! What the head of an answer says about how to read its body.
 
 use http::{
-    StatusCode,
+    HeaderValue, StatusCode,
     header::{CONTENT_LENGTH, CONTENT_TYPE},
     response::Parts,
 };
@@ -29,9 +29,10 @@ pub(in super::super) enum Plan {
 
 impl Plan {
     pub(in super::super) fn of(parts: &Parts, mut desk: Desk) -> Self {
-        // Of what nobody has read it does not matter here.
-        let is_asked = desk.exchange.sort == Sort::Messages && desk.exchange.is_unread()
-            || desk.exchange.messages().iter().any(|message| message.is_request());
+        // What has an answer had a request: nobody need read it.
+        let is_asked = desk.exchange.sort == Sort::Messages
+            && ((desk.exchange.is_unread() && may_be_answer(parts))
+                || desk.exchange.messages().iter().any(|message| message.is_request()));
         if !is_asked {
             return Self::without_request(parts, desk);
         }
@@ -73,12 +74,12 @@ impl Plan {
             if !is_json || is_encoded || headers.get(CONTENT_TYPE).is_none() {
                 return Err(fault);
             }
-            let json = Box::new(JsonAnswer::new(desk.config()));
+            let json = Box::new(JsonAnswer::new(desk.config(), true));
             return Ok(Reader::Json { json, otherwise: Some(fault) });
         }
         if !status.is_success() {
-            let json =
-                (is_json && !is_encoded).then(|| Box::new(JsonAnswer::new(Config::answers())));
+            let json = (is_json && !is_encoded)
+                .then(|| Box::new(JsonAnswer::new(Config::answers(), false)));
             // The page of a server that knows nothing of MCP is nothing for a log line.
             let has_text = !is_encoded && headers.get(CONTENT_TYPE).is_some_and(head::is_text);
             return Ok(Reader::Refusal { status, json, text: has_text.then(Vec::new) });
@@ -95,7 +96,7 @@ impl Plan {
             return Ok(Reader::Events(Box::new(EventsAnswer::new(desk.config()))));
         }
         if is_json {
-            let json = Box::new(JsonAnswer::new(desk.config()));
+            let json = Box::new(JsonAnswer::new(desk.config(), false));
             return Ok(Reader::Json { json, otherwise: None });
         }
         let media_type = headers.get(CONTENT_TYPE).map(|it| String::from_utf8_lossy(it.as_bytes()));
@@ -128,4 +129,10 @@ impl Plan {
         }
         Self::Follow(Answering::new(desk, Reader::Opaque))
     }
+}
+
+/// Whether this is the head of an answer that is read.
+fn may_be_answer(parts: &Parts) -> bool {
+    let is_read = |it: &HeaderValue| head::is_json(it) || head::is_events(it);
+    parts.status.is_success() && parts.headers.get(CONTENT_TYPE).is_some_and(is_read)
 }

@@ -21,6 +21,9 @@ use crate::binding::http::{
     scan::{Config, Progress, Scanner, Seen},
 };
 
+/// Frames of a body that are read before it is handed on: each takes room of its own.
+const MAX_FRAMES: usize = 16 * 1024;
+
 /// Messages of one batch that are told apart. What is behind them passes unseen.
 const MAX_MESSAGES: usize = 256;
 
@@ -114,7 +117,7 @@ impl<B: Body> Reading<B> {
                         let data = bytes_of(data);
                         self.read = self.read.saturating_add(data.len());
                         self.frames.push(data);
-                        if self.read > self.limit {
+                        if self.read > self.limit || self.frames.len() > MAX_FRAMES {
                             self.end = Some(End::Long);
                         }
                     }

@@ -33,6 +33,7 @@ pub(in super::super) struct Message {
     id: OnceLock<Id>,
     pub(in super::super) call: Call,
     answered: AtomicBool,
+    cancelled: AtomicBool,
 }
 
 /// The id of a request.
@@ -65,7 +66,13 @@ impl Message {
         let key = id.as_ref().map(|id| id.key.clone());
         let call = Call::begin(kind, method, tool, key);
         call.add_origin(origin);
-        let message = Self { kind, id: OnceLock::new(), call, answered: AtomicBool::new(false) };
+        let message = Self {
+            kind,
+            id: OnceLock::new(),
+            call,
+            answered: AtomicBool::new(false),
+            cancelled: AtomicBool::new(false),
+        };
         if let Some(id) = id {
             message.learn_id(id);
         }
@@ -97,7 +104,11 @@ impl Message {
 
     /// Whether nobody wants its answer any more: the client has asked for it to stop.
     pub(in super::super) fn is_cancelled(&self) -> bool {
-        self.call.is_closed()
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    pub(in super::super) fn set_cancelled(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
     }
 }
 
@@ -138,11 +149,11 @@ impl Read {
     /// The message that these facts are about, of `bytes` bytes; `None` where it is an answer to
     /// the server, or none at all.
     pub(in super::super) fn of(facts: &Facts, headers: &HeaderMap) -> Option<Self> {
+        // JSON of something else may have an id and a method as well.
+        if facts.version != Shape::String && !head::speaks_mcp(headers) {
+            return None;
+        }
         if facts.method.shape.is_nothing() {
-            // JSON of something else may have an id as well.
-            if !head::speaks_mcp(headers) {
-                return None;
-            }
             let is_answer =
                 facts.result.shape != Shape::Absent || facts.error.shape != Shape::Absent;
             return Id::of(&facts.id)

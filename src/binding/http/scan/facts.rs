@@ -17,6 +17,8 @@ pub(crate) struct Facts {
     pub(crate) end: Option<u64>,
     /// The id, as JSON.
     pub(crate) id: Json,
+    /// What `jsonrpc` is: a string in every message of that protocol, whatever it says.
+    pub(crate) version: Shape,
     pub(crate) method: MethodFacts,
     pub(crate) result: ResultFacts,
     pub(crate) error: ErrorFacts,

@@ -35,6 +35,7 @@ impl Facts {
             return self.shape(scope, place, shape);
         }
         match place {
+            Place::JsonRpc => self.version = shape,
             Place::Method => self.method.shape = shape,
             Place::Result => self.parts(scope).0.shape = shape,
             Place::Structured => self.parts(scope).0.structured_shape = shape,

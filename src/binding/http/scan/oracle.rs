@@ -197,6 +197,7 @@ impl Oracle<'_> {
     fn message(&self, facts: &Facts, message: &Map<String, Value>) {
         let get = |key: &str| message.get(key);
         self.json(&facts.id, get("id"));
+        assert_eq!(facts.version, shape(get("jsonrpc")));
         assert_eq!(facts.method.shape, shape(get("method")));
         self.text(&facts.method.name, get("method"));
         assert_eq!(facts.result.shape, shape(get("result")));

@@ -12,6 +12,7 @@ pub(super) enum Place {
     Batch,
     Message,
     Id,
+    JsonRpc,
     Method,
 
     Result,
@@ -119,7 +120,8 @@ const MESSAGE_BYTES: usize = super::TEXT_BYTES;
 const RECORD_BYTES: usize = 16 * 1024;
 
 /// Where the shape of a value matters, whatever its [`Interest`].
-pub(super) const SHAPES: u64 = Place::Method.bit()
+pub(super) const SHAPES: u64 = Place::JsonRpc.bit()
+    | Place::Method.bit()
     | Place::Result.bit()
     | Place::Error.bit()
     | Place::Params.bit()
@@ -143,6 +145,7 @@ impl Place {
         match self {
             Self::Message => match key {
                 b"id" => Self::Id,
+                b"jsonrpc" => Self::JsonRpc,
                 b"method" => Self::Method,
                 b"result" => Self::Result,
                 b"error" => Self::Error,
