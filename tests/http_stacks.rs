@@ -41,6 +41,8 @@ mod script;
 mod services;
 #[path = "http_stacks/sessions.rs"]
 mod sessions;
+#[path = "http_stacks/strict.rs"]
+mod strict;
 #[path = "http_stacks/table.rs"]
 mod table;
 #[path = "http_stacks/tower_http.rs"]

@@ -101,7 +101,12 @@ impl EventsAnswer {
                 Seen::Dispatch => {
                     // An error that never ended says what it must not, to whoever reads bytes.
                     let is_unfit = self.mode == Mode::Holding && self.is_unfit();
-                    let replacement = self.judge(frame.get(event..at).unwrap_or_default(), desk);
+                    let replacement = if is_unfit {
+                        self.forget();
+                        None
+                    } else {
+                        self.judge(frame.get(event..at).unwrap_or_default(), desk)
+                    };
                     let is_dropped =
                         is_unfit || replacement.is_some() || self.mode == Mode::Discarding;
                     if is_dropped {
@@ -183,6 +188,13 @@ impl EventsAnswer {
         has_open_error || self.is_crowded
     }
 
+    /// The event counts as none.
+    fn forget(&mut self) {
+        self.has_message = false;
+        self.is_crowded = false;
+        self.messages.clear();
+    }
+
     /// A message has gone by to its end.
     fn end(&mut self) {
         if self.mode == Mode::Discarding {
@@ -199,7 +211,6 @@ impl EventsAnswer {
 
     /// The event ends with `rest`. Gives what takes its place, if anything does.
     fn judge(&mut self, rest: &[u8], desk: &mut Desk) -> Option<Bytes> {
-        self.is_crowded = false;
         let messages = std::mem::take(&mut self.messages);
         let raw = (self.mode == Mode::Holding).then(|| self.held.with(rest));
         let data = raw.as_deref().map(data_of);

@@ -146,6 +146,9 @@ impl JsonAnswer {
                     if self.is_strict && facts.version != Shape::String {
                         return Step::Stray;
                     }
+                    if self.is_odd_array(desk) {
+                        return Step::Stray;
+                    }
                     let raw = (self.mode == Mode::Holding)
                         .then(|| self.held.with(frame.get(start..at).unwrap_or_default()));
                     let raw = raw.as_deref().map(|raw| lead(raw).1);
@@ -192,9 +195,7 @@ impl JsonAnswer {
                 break;
             }
         }
-        // An array answers a batch alone.
-        let is_array = self.scanner.is_batch() && (self.is_strict || !desk.exchange.is_batch());
-        if is_array && !self.has_begun {
+        if self.is_odd_array(desk) {
             return Step::Stray;
         }
         if self.is_complete() && self.scanner.is_batch() && !self.is_closed {
@@ -221,6 +222,11 @@ impl JsonAnswer {
             }
         }
         Step::More
+    }
+
+    /// Whether it is an array, which answers a batch alone, and can still be replaced.
+    fn is_odd_array(&self, desk: &Desk) -> bool {
+        self.scanner.is_batch() && !self.has_begun && (self.is_strict || !desk.exchange.is_batch())
     }
 
     /// What sort of message it is has become known. `true` if it is too late.
