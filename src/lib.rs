@@ -130,6 +130,9 @@
 //! - [`OutcomeLayer`], and to put other layers inside of it [`only_tools`];
 //! - [`ToolError`], with [`Effects`], [`Limit`] and [`Candidate`] to say more; [`ResultExt`] for
 //!   errors that `?` does not take, [`Declare`] for an error type of one's own;
+//! - [`Batch`] for work on many items, of which some may take effect and others not; it ends in
+//!   [`Done`] or in a [`ToolError`] ([`BatchOutcome`], [`BatchStatus`], [`Contradiction`],
+//!   [`ContradictionKind`]);
 //! - [`Policy`] for levels, with [`Undeclared`], [`Heals`], [`Level`] and [`Code`];
 //! - [`OnOutcome`] to count, with [`Record`], [`Failure`] and [`Outcome`]; [`Redact`] to hide more;
 //! - [`Call`] to leave a note in the log line; [`install_panic_hook`].
@@ -211,6 +214,7 @@
 
 pub mod binding;
 
+mod batch;
 mod call;
 mod cause;
 mod classify;
@@ -234,6 +238,7 @@ pub use crate::binding::rmcp::ServerHandlerExt;
 #[cfg(feature = "toml")]
 pub use crate::policy::PolicyError;
 pub use crate::{
+    batch::{Batch, BatchOutcome, BatchStatus, Contradiction, ContradictionKind, Done},
     binding::{McpReply, McpRequest},
     call::{
         Call, CallId, Client, Kind, Origin, Record, RequestId, Scoped, Session, TraceContext,

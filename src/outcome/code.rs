@@ -66,7 +66,7 @@ impl Code {
         /// Nobody knows what took effect.
         OUTCOME_UNKNOWN = "outcome_unknown";
         /// The server broke its own contract: so far, a layer that answers with the result of
-        /// another method.
+        /// another method, and a tool whose reports on a batch contradict each other.
         CONTRACT_VIOLATION = "contract_violation";
     }
 

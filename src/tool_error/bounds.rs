@@ -76,9 +76,13 @@ pub(super) fn cut(text: &str, max: usize) -> String {
     text::cut(text, max).into_owned()
 }
 
-pub(super) fn names(names: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
-    let names = names.into_iter().take(ITEMS).map(|name| cut(name.as_ref(), NAME_CHARS));
-    names.filter(|name| !name.trim().is_empty()).collect()
+/// The first of these names, and how many more there are. Blank ones do not count.
+pub(super) fn counted_names(
+    names: impl IntoIterator<Item = impl AsRef<str>>,
+) -> (Vec<String>, usize) {
+    let mut names = names.into_iter().filter(|name| !name.as_ref().trim().is_empty());
+    let kept = names.by_ref().take(ITEMS).map(|name| cut(name.as_ref(), NAME_CHARS)).collect();
+    (kept, names.count())
 }
 
 /// A delay that means something: finite, not negative, at most about a century.

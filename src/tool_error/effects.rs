@@ -21,24 +21,37 @@ use super::bounds;
 pub struct Effects {
     /// What did happen. At most 64 items of 128 characters are kept.
     pub confirmed: Vec<String>,
+    /// How many more did, of which the names are not kept.
+    pub more_confirmed: usize,
     /// What is not known to have happened, or known not to have. The model is told to check before
     /// it sends any of it again. Bounded like `confirmed`.
     pub unresolved: Vec<String>,
+    /// How many more are, of which the names are not kept.
+    pub more_unresolved: usize,
     /// Whether more may have happened than is listed.
     pub unknown: bool,
     /// Said by [`none`](Self::none) alone; without it, empty lists say nothing.
     nothing: bool,
+    /// What is unresolved is known not to have happened: nothing of it has to be checked.
+    settled: bool,
 }
 
 impl Effects {
     /// These happened.
     pub fn confirmed(items: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
-        Self { confirmed: bounds::names(items), ..Self::default() }
+        let (confirmed, more_confirmed) = bounds::counted_names(items);
+        Self { confirmed, more_confirmed, ..Self::default() }
     }
 
     /// These are not known to have happened, or known not to have.
     pub fn unresolved(items: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
-        Self { unresolved: bounds::names(items), ..Self::default() }
+        let (unresolved, more_unresolved) = bounds::counted_names(items);
+        Self { unresolved, more_unresolved, ..Self::default() }
+    }
+
+    /// These are known not to have happened. On the wire that is unresolved too.
+    pub(crate) fn not_done(items: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        Self { settled: true, ..Self::unresolved(items) }
     }
 
     /// Nobody knows what happened.
@@ -60,6 +73,11 @@ impl Effects {
         self.nothing && self.is_empty()
     }
 
+    /// Whether all that is unresolved is known not to have happened, and there is such.
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled && !self.unknown && !self.unresolved.is_empty()
+    }
+
     fn is_empty(&self) -> bool {
         self.confirmed.is_empty() && self.unresolved.is_empty() && !self.unknown
     }
@@ -67,8 +85,13 @@ impl Effects {
     /// Both.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
+        // One that is not, and it has to be checked which.
+        let is_settled = |it: &Self| it.settled || it.unresolved.is_empty();
+        self.settled = (self.settled || other.settled) && is_settled(&self) && is_settled(&other);
         self.confirmed.extend(other.confirmed);
+        self.more_confirmed = self.more_confirmed.saturating_add(other.more_confirmed);
         self.unresolved.extend(other.unresolved);
+        self.more_unresolved = self.more_unresolved.saturating_add(other.more_unresolved);
         self.unknown |= other.unknown;
         self.nothing |= other.nothing;
         self
@@ -76,9 +99,13 @@ impl Effects {
 
     /// The same, bounded; `None` where it says nothing.
     pub(super) fn bounded(self) -> Option<Self> {
+        let (confirmed, more_confirmed) = bounds::counted_names(self.confirmed);
+        let (unresolved, more_unresolved) = bounds::counted_names(self.unresolved);
         let bounded = Self {
-            confirmed: bounds::names(self.confirmed),
-            unresolved: bounds::names(self.unresolved),
+            confirmed,
+            more_confirmed: self.more_confirmed.saturating_add(more_confirmed),
+            unresolved,
+            more_unresolved: self.more_unresolved.saturating_add(more_unresolved),
             ..self
         };
         (bounded.nothing || !bounded.is_empty()).then_some(bounded)
@@ -87,15 +114,29 @@ impl Effects {
     pub(super) fn from_value(value: &Value) -> Option<Self> {
         let object = value.as_object()?;
         let names = |key: &str| match object.get(key) {
-            None => Some(Vec::new()),
+            None => Some((Vec::new(), 0)),
             Some(value) => names(value),
         };
         let unknown = match object.get("unknown") {
             None => false,
             Some(value) => value.as_bool()?,
         };
-        let (confirmed, unresolved) = (names("confirmed")?, names("unresolved")?);
-        Self { confirmed, unresolved, unknown, nothing: false }.bounded()
+        // What is not valid here says nothing, as what is not listed never did.
+        let more = |key: &str| {
+            let more = object.get(key).and_then(Value::as_u64);
+            more.and_then(|more| usize::try_from(more).ok()).unwrap_or_default()
+        };
+        let (confirmed, cut_confirmed) = names("confirmed")?;
+        let (unresolved, cut_unresolved) = names("unresolved")?;
+        Self {
+            confirmed,
+            more_confirmed: more("more_confirmed").saturating_add(cut_confirmed),
+            unresolved,
+            more_unresolved: more("more_unresolved").saturating_add(cut_unresolved),
+            unknown,
+            ..Self::default()
+        }
+        .bounded()
     }
 
     pub(super) fn to_value(&self) -> Value {
@@ -103,15 +144,23 @@ impl Effects {
         object.insert("confirmed".into(), self.confirmed.clone().into());
         object.insert("unresolved".into(), self.unresolved.clone().into());
         object.insert("unknown".into(), self.unknown.into());
+        for (key, more) in
+            [("more_confirmed", self.more_confirmed), ("more_unresolved", self.more_unresolved)]
+        {
+            if more > 0 {
+                object.insert(key.into(), more.into());
+            }
+        }
         object.into()
     }
 }
 
-/// A list of strings, bounded; `None` where it is anything else.
-fn names(value: &Value) -> Option<Vec<String>> {
+/// A list of strings, bounded, and how many more it had; `None` where it is anything else.
+fn names(value: &Value) -> Option<(Vec<String>, usize)> {
     let list = value.as_array()?;
     let names: Option<Vec<&str>> = list.iter().take(bounds::ITEMS).map(Value::as_str).collect();
-    names.map(bounds::names)
+    let more = list.len().saturating_sub(bounds::ITEMS);
+    Some((bounds::counted_names(names?).0, more))
 }
 
 /// A limit that a call ran into.

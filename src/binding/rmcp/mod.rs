@@ -48,6 +48,7 @@
 //! DEBUG whole requests and results. To have each failure once, filter it:
 //! `RUST_LOG=info,rmcp::service=error`.
 
+mod batch;
 mod client;
 mod connection;
 mod conversion;

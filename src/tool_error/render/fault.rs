@@ -1,6 +1,6 @@
 //! What the model reads where its request was fine.
 
-use super::words::{add, capitalised, count, joined, list, mentions, sentence, span};
+use super::words::{add, capitalised, count, joined, list_and, mentions, sentence, span};
 use crate::{
     outcome::{Actor, Code},
     policy::Heals,
@@ -26,7 +26,9 @@ pub(super) fn text(declaration: &mut Declaration, heals: Option<Heals>, word: &s
     let limit = fault.limit(&lead);
     add(&mut lead, limit);
     add(&mut lead, declaration.effects.as_ref().map(effects));
-    let is_said = says_it_was_fine(&lead);
+    // Of a batch of which items were refused, it was not.
+    let is_settled = declaration.effects.as_ref().is_some_and(Effects::is_settled);
+    let is_said = is_settled || says_it_was_fine(&lead);
     let (tail, recover) = match &declaration.recover {
         Some(step) => (fault.own_step(step, is_said), step.clone()),
         None => {
@@ -115,6 +117,16 @@ impl<'a> Fault<'a> {
                 let end = format!("that they have to act first{reference}.");
                 (", but ", nothing_unseen(effects, &end))
             }
+            (Some(effects), Actor::Operator | Actor::Model)
+                if effects.is_settled() && !effects.confirmed.is_empty() =>
+            {
+                let step = format!(
+                    "do not send what is done again; send the rest only once what stands against \
+                     it is put right, and tell the user what was done and what was \
+                     not{reference}."
+                );
+                (", but ", step)
+            }
             (Some(effects), Actor::Operator | Actor::Model) => {
                 let end = format!("that the server has a problem{reference}.");
                 (", but ", nothing_unseen(effects, &end))
@@ -178,13 +190,16 @@ pub(super) fn effects(effects: &Effects) -> String {
     }
     let mut text = String::new();
     if !effects.confirmed.is_empty() {
-        add(&mut text, Some(format!("Done: {}.", list(&effects.confirmed))));
+        let done = list_and(&effects.confirmed, effects.more_confirmed);
+        add(&mut text, Some(format!("Done: {done}.")));
     }
     if !effects.unresolved.is_empty() {
-        add(&mut text, Some(format!("Not confirmed: {}.", list(&effects.unresolved))));
+        let open = list_and(&effects.unresolved, effects.more_unresolved);
+        let what = if effects.is_settled() { "Not done" } else { "Not confirmed" };
+        add(&mut text, Some(format!("{what}: {open}.")));
     }
     if effects.unknown {
-        let what = if text.is_empty() { "What" } else { "What else" };
+        let what = if effects.confirmed.is_empty() { "What" } else { "What else" };
         add(&mut text, Some(format!("{what} took effect is unknown.")));
     }
     text
@@ -194,6 +209,7 @@ pub(super) fn effects(effects: &Effects) -> String {
 fn unclear(effects: &Effects) -> Option<&'static str> {
     match effects.unresolved.as_slice() {
         _ if effects.unknown => Some("what took effect"),
+        _ if effects.is_settled() => None,
         [] => None,
         [_] => Some("whether the unconfirmed one took effect"),
         _ => Some("which of the unconfirmed took effect"),
@@ -227,6 +243,7 @@ fn nothing_unseen(effects: &Effects, end: &str) -> String {
         ),
     };
     let told = match (is_done, is_open) {
+        (true, true) if effects.is_settled() => "what was done, what was not, and ",
         (true, true) => "what was done, what is not confirmed, and ",
         (true, false) => "what was done and ",
         (false, true) => "what is not confirmed and ",

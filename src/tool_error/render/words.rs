@@ -8,15 +8,34 @@ const ITEMS: usize = 10;
 const LIST_CHARS: usize = 300;
 
 pub(super) fn list(items: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    list_and(items, 0)
+}
+
+/// The same, where there are `more` than `items`.
+pub(super) fn list_and(items: impl IntoIterator<Item = impl AsRef<str>>, more: usize) -> String {
     let mut items = items.into_iter();
     let mut text = String::new();
+    let mut room = LIST_CHARS;
+    let mut left_out = 0_usize;
     for item in items.by_ref().take(ITEMS) {
         let comma = if text.is_empty() { "" } else { ", " };
-        text.push_str(comma);
-        text.push_str(item.as_ref());
+        let item = item.as_ref();
+        let size = comma.len() + item.chars().count();
+        match room.checked_sub(size) {
+            Some(rest) if left_out == 0 => {
+                room = rest;
+                text.push_str(comma);
+                text.push_str(item);
+            }
+            // Whole items, so that the number of the others is right; the first in any case.
+            _ if text.is_empty() => {
+                room = 0;
+                text = cut(item, LIST_CHARS);
+            }
+            _ => left_out += 1,
+        }
     }
-    let mut text = cut(&text, LIST_CHARS);
-    let more = items.count();
+    let more = more.saturating_add(left_out).saturating_add(items.count());
     if more > 0 {
         text.push_str(&format!(" and {more} more"));
     }

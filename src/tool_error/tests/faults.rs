@@ -218,6 +218,18 @@ fn what_may_be_done_already_is_not_sent_again_unseen() {
              user that the server has a problem.",
         ),
         (
+            stopped().effects(Effects::unresolved(["p2"]).and(Effects::unknown())),
+            "Labelling stopped. Not confirmed: p2. What took effect is unknown. The call was fine, \
+             but do not send it again before you have checked what took effect; tell the user what \
+             is not confirmed and that the server has a problem.",
+        ),
+        (
+            stopped().effects(Effects::confirmed((0..100).map(|it| it.to_string()))),
+            "Labelling stopped. Done: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 90 more. The call was fine, \
+             but do not send what is done again; tell the user what was done and that the server \
+             has a problem.",
+        ),
+        (
             user().effects(Effects::unresolved(["p2", "p3"])),
             "Not connected. Not confirmed: p2, p3. The call was fine, but do not send it again \
              before you have checked which of the unconfirmed took effect; tell the user what is \
