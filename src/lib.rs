@@ -46,7 +46,9 @@
 //! | [`stale`](Outcome::Stale) | fresh values must be fetched first | the model | INFO |
 //! | [`fault`](Outcome::Fault) | the request was fine, the server could not deliver | the operator; time; the user | ERROR; WARN; INFO |
 //!
-//! What declares nothing is ERROR: [`undeclared`](Outcome::Undeclared). A JSON-RPC error that
+//! What declares nothing is ERROR: [`undeclared`](Outcome::Undeclared), and
+//! [`soft_error`](Outcome::SoftError) where a result without the flag says all the same that it
+//! failed, as `{"status": "failed"}` does: see [`SoftErrors`]. A JSON-RPC error that
 //! blames the request is a [`protocol_error`](Outcome::ProtocolError), for the model. Neither
 //! success nor failure are [`deferred`](Outcome::Deferred),
 //! [`input_required`](Outcome::InputRequired), [`cancelled`](Outcome::Cancelled) and
@@ -133,7 +135,8 @@
 //! - [`Batch`] for work on many items, of which some may take effect and others not; it ends in
 //!   [`Done`] or in a [`ToolError`] ([`BatchOutcome`], [`BatchStatus`], [`Contradiction`],
 //!   [`ContradictionKind`]);
-//! - [`Policy`] for levels, with [`Undeclared`], [`Heals`], [`Level`] and [`Code`];
+//! - [`Policy`] for levels, deadlines and what counts as a failure, with [`Undeclared`], [`Heals`],
+//!   [`Level`] and [`Code`], [`SoftErrors`] and [`ResultClassifier`], [`Refusal`];
 //! - [`OnOutcome`] to count, with [`Record`], [`Failure`] and [`Outcome`]; [`Redact`] to hide more;
 //! - [`Call`] to leave a note in the log line; [`install_panic_hook`].
 //!
@@ -161,7 +164,7 @@
 //! | `request_started`, `request_completed`, `request_deferred`, `request_input_required`, `request_cancelled`, `request_abandoned` | DEBUG |
 //! | `request_failed` | as the outcome says |
 //! | `notification_received` / `notification_failed` | DEBUG / as the outcome says |
-//! | `containment_unavailable`, `untested_rmcp`: what the crate says about itself, once | WARN |
+//! | `containment_unavailable`, `untested_rmcp`, `classifier_panicked`: what the crate says about itself, once | WARN |
 //!
 //! Each request that reaches the layers has exactly one terminal event. Its fields, absent where
 //! they are not known: `tool` or `method`, `outcome`, `code`, `actor`, `retryable`, `error` (what
