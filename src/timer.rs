@@ -4,7 +4,7 @@ use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use tokio::time::Sleep;
@@ -34,10 +34,36 @@ impl Future for Timer {
     }
 }
 
+/// When there has to be an answer.
+#[derive(Debug)]
+pub(crate) struct Deadline {
+    at: Instant,
+    after: Duration,
+    /// Made at the first poll, where something is pending: most calls never need the timer.
+    timer: Option<Timer>,
+}
+
+impl Deadline {
+    /// Counted from now on. `None` if it is past what the clock can tell.
+    pub(crate) fn after(after: Duration) -> Option<Self> {
+        let at = Instant::now().checked_add(after)?;
+        Some(Self { at, after, timer: None })
+    }
+}
+
+impl Future for Deadline {
+    /// How long there was.
+    type Output = Duration;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Duration> {
+        let at = self.at;
+        let timer = self.timer.get_or_insert_with(|| Timer::until(at));
+        Pin::new(timer).poll(cx).map(|()| self.after)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

@@ -19,6 +19,8 @@ mod check;
 mod faults;
 #[path = "http_stacks/foreign.rs"]
 mod foreign;
+#[path = "http_stacks/held.rs"]
+mod held;
 #[path = "http_stacks/kit.rs"]
 mod kit;
 #[path = "endings/leaving.rs"]
@@ -41,6 +43,8 @@ mod script;
 mod services;
 #[path = "http_stacks/sessions.rs"]
 mod sessions;
+#[path = "http_stacks/soft.rs"]
+mod soft;
 #[path = "http_stacks/strict.rs"]
 mod strict;
 #[path = "http_stacks/table.rs"]

@@ -41,6 +41,7 @@ impl Call {
             return;
         }
         let decided = state.verdict.take();
+        let waker = state.waker.take();
         let deposit = state.deposit.take();
         let notes = std::mem::take(&mut state.notes);
         // Those two stay, for what is reported after the terminal event.
@@ -50,6 +51,7 @@ impl Call {
         drop(state);
 
         // From here on others' code runs: subscribers, hooks, redactors.
+        drop(waker);
         let (verdict, at) = decided.unwrap_or_else(|| (otherwise(), Instant::now()));
         let (verdict, lost) = settle(verdict, deposit);
         let level = record::level_of(self.0.kind, verdict.failure.as_deref(), !traffic.is_unread);

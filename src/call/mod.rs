@@ -8,6 +8,7 @@
 mod ending;
 mod event;
 mod facts;
+mod hold;
 mod id;
 mod name;
 mod record;
@@ -25,12 +26,15 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
-    time::{Duration, Instant},
+    task::Waker,
+    time::Instant,
 };
 
 #[cfg(feature = "http")]
 pub(crate) use self::seat::Waiting;
-pub(crate) use self::{ending::report_without_call, name::Name, seat::Seat, sink::Sink};
+pub(crate) use self::{
+    ending::report_without_call, hold::Hold, name::Name, seat::Seat, sink::Sink,
+};
 use self::{facts::Traffic, id::CallIdText, sink::Sinks};
 pub use self::{
     id::CallId,
@@ -40,8 +44,6 @@ pub use self::{
 };
 use crate::{outcome::Outcome, policy::Policy, text, unwind};
 
-/// How long a verdict waits for layers further out before it is logged as it is.
-pub(crate) const VERDICT_HOLD: Duration = Duration::from_secs(5);
 /// Notes that a tool can leave on its call.
 const MAX_NOTES: usize = 16;
 /// Bytes of each until it is redacted, and then cut: half a secret is not recognised.
@@ -84,6 +86,8 @@ struct State {
     has_started: bool,
     has_span: bool,
     verdict: Option<(Verdict, Instant)>,
+    /// Who is to be woken when there is one.
+    waker: Option<Waker>,
     deposit: Option<Box<Verdict>>,
     /// Known only where somebody listens.
     origin: Option<Arc<Origin>>,
@@ -253,7 +257,11 @@ impl Call {
             decided => *decided = Some((verdict, Instant::now())),
         }
         let is_waited_for = state.waiting > 0;
+        let waker = state.waker.take();
         drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
         if is_waited_for && self.is_idle() {
             self.close(|| Verdict::abandoned(None));
         }
@@ -287,10 +295,32 @@ impl Call {
         sinks.lost(self.record_of_lost(verdict, self.origin()));
     }
 
-    /// When the verdict was reached, if it was, and whether it is that nobody waits any more.
-    pub(crate) fn decided(&self) -> Option<(Instant, bool)> {
+    /// Whether the verdict is that nobody waits any more.
+    pub(crate) fn is_left(&self) -> bool {
         let left = [Outcome::Cancelled, Outcome::Abandoned];
-        self.state().verdict.as_ref().map(|(verdict, at)| (*at, left.contains(&verdict.outcome)))
+        self.state().verdict.as_ref().is_some_and(|(verdict, _)| left.contains(&verdict.outcome))
+    }
+
+    /// When the verdict was reached; where it was not yet, `waker` is woken once it is.
+    fn decided_at(&self, waker: &Waker) -> Option<Instant> {
+        let mut state = self.state();
+        if let Some((_, at)) = &state.verdict {
+            return Some(*at);
+        }
+        if state.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            return None;
+        }
+        let earlier = state.waker.replace(waker.clone());
+        drop(state);
+        // Its destructor is somebody else's code.
+        drop(earlier);
+        None
+    }
+
+    /// Whether there is a verdict.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_decided(&self) -> bool {
+        self.state().verdict.is_some()
     }
 
     /// Leaves with the call what the client is not told about a failure that is about to be its

@@ -3,7 +3,7 @@ use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use pin_project_lite::pin_project;
@@ -15,7 +15,7 @@ use crate::{
     classify::judge,
     contain::{Fault, UnknownError},
     outcome::{Actor, Cause, Code},
-    timer::Timer,
+    timer::Deadline,
     tool_error::Rendering,
     unwind,
 };
@@ -53,13 +53,6 @@ pin_project! {
     }
 }
 
-struct Deadline {
-    at: Instant,
-    after: Duration,
-    /// Made at the first pending poll: most calls never need the timer.
-    timer: Option<Timer>,
-}
-
 impl<F, G> ContainFuture<F, G> {
     pub(super) fn new(
         inner: Result<F, Fault>,
@@ -72,11 +65,7 @@ impl<F, G> ContainFuture<F, G> {
             Ok(inner) => (Some(inner), None),
             Err(fault) => (None, Some(Box::new(fault))),
         };
-        let deadline = deadline.and_then(|after| {
-            // One past what the clock can tell is none.
-            let at = Instant::now().checked_add(after)?;
-            Some(Deadline { at, after, timer: None })
-        });
+        let deadline = deadline.and_then(Deadline::after);
         let limits =
             (deadline.is_some() || gone.is_some()).then(|| Box::pin(Limits { deadline, gone }));
         Self { inner, fault, kind, seat, limits }
@@ -154,10 +143,10 @@ fn cut_short<G: Gone>(limits: Pin<&mut Limits<G>>, cx: &mut Context<'_>) -> Opti
             }
         }
     }
-    let deadline = limits.deadline.as_mut()?;
-    let at = deadline.at;
-    let timer = deadline.timer.get_or_insert_with(|| Timer::until(at));
-    Pin::new(timer).poll(cx).is_ready().then(|| Ended::Fault(Fault::deadline(deadline.after)))
+    match Pin::new(limits.deadline.as_mut()?).poll(cx) {
+        Poll::Ready(after) => Some(Ended::Fault(Fault::deadline(after))),
+        Poll::Pending => None,
+    }
 }
 
 /// The answer where it is anything but a success, and the verdict that goes with it.

@@ -15,6 +15,8 @@ mod service;
 
 use tower::BoxError;
 
+#[cfg(feature = "http")]
+pub(crate) use self::layer::Settings;
 pub use self::{future::ContainFuture, layer::ContainLayer, service::Contain};
 use crate::{
     call::Call,

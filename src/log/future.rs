@@ -11,12 +11,11 @@ use tower::BoxError;
 
 use crate::{
     binding::{Gone, McpReply, WhoLeft},
-    call::{Call, Seat, VERDICT_HOLD, Verdict},
+    call::{Call, Hold, Seat, Verdict},
     cause,
     classify::{self, judge},
     log::ToolSpan,
     outcome::{Actor, Cause, Code},
-    timer::Timer,
 };
 
 pin_project! {
@@ -31,7 +30,7 @@ pin_project! {
         // Given up once the end is known.
         seat: Option<Seat>,
         // Runs while a verdict from further in has not come out to us as an answer.
-        hold: Option<Timer>,
+        hold: Hold,
         span: Option<ToolSpan>,
     }
 }
@@ -43,7 +42,7 @@ impl<F, G, T> LogFuture<F, G, T> {
         seat: Option<Seat>,
         span: Option<ToolSpan>,
     ) -> Self {
-        Self { inner, gone, answer: None, seat, hold: None, span }
+        Self { inner, gone, answer: None, seat, hold: Hold::default(), span }
     }
 }
 
@@ -69,10 +68,7 @@ where
             if let Poll::Ready(answer) = polled {
                 let fired = this.gone.as_ref().as_pin_ref().is_some_and(|gone| gone.fired());
                 // A layer further in may know already why.
-                let is_known = || {
-                    let decided = this.seat.as_ref().and_then(|seat| seat.call().decided());
-                    decided.is_some_and(|(_, left)| left)
-                };
+                let is_known = || this.seat.as_ref().is_some_and(|seat| seat.call().is_left());
                 if !fired || is_known() {
                     return Poll::Ready(conclude(this.seat.take(), answer));
                 }
@@ -99,14 +95,11 @@ where
         if let Some(answer) = this.answer.take() {
             return Poll::Ready(conclude(this.seat.take(), *answer));
         }
-        if let Some((at, _)) = this.seat.as_ref().and_then(|seat| seat.call().decided()) {
-            let hold = this.hold.get_or_insert_with(|| Timer::until(at + VERDICT_HOLD));
-            if Pin::new(hold).poll(cx).is_ready()
-                && let Some(seat) = this.seat.take()
-            {
-                this.gone.set(None);
-                seat.call().close(|| Verdict::abandoned(None));
-            }
+        if this.seat.as_ref().is_some_and(|seat| this.hold.poll(seat.call(), cx).is_ready())
+            && let Some(seat) = this.seat.take()
+        {
+            this.gone.set(None);
+            seat.call().close(|| Verdict::abandoned(None));
         }
         Poll::Pending
     }

@@ -87,8 +87,8 @@ impl Code {
 
     /// What an answer with this HTTP status is called that says nothing else: `http_404`.
     #[cfg(feature = "http")]
-    pub(crate) fn of_status(status: http::StatusCode) -> Self {
-        Self(Cow::Owned(format!("http_{}", status.as_u16())))
+    pub(crate) fn of_http_status(status: u16) -> Self {
+        Self(Cow::Owned(format!("http_{status}")))
     }
 
     /// The code that `text` is, or `None` where it is not `snake_case` of 1 to

@@ -115,6 +115,61 @@ async fn an_array_answers_no_single_request() {
 }
 
 #[tokio::test]
+async fn nothing_goes_out_behind_an_answer() {
+    let (fine, failed) = (success(&7.into()), error(&7.into(), -32603, SECRET));
+    for pieces in [
+        vec![format!("{fine}{failed}")],
+        vec![format!("{fine}\n{SECRET}")],
+        vec![fine[..20].to_owned(), format!("{}\n{failed}", &fine[20..])],
+    ] {
+        let (got, end) = answered(200, "application/json", pieces).await;
+        assert_eq!(end, "ERROR tool_call_failed fault upstream_error");
+        assert_eq!((got.error.as_ref(), &got.message()["id"]), (None, &json!(7)));
+    }
+    // The answer is out, and so is its line.
+    for behind in [failed, SECRET.to_owned()] {
+        let (got, end) = answered(200, "application/json", vec![fine.clone(), behind]).await;
+        assert_eq!(end, "INFO tool_call_completed completed -");
+        assert!(got.error.is_some() && got.text() == fine, "{got:?}");
+    }
+    let (got, _) = answered(200, "application/json", vec![format!("{fine} \r\n")]).await;
+    assert_eq!(got.text(), format!("{fine} \r\n"));
+}
+
+#[tokio::test]
+async fn nothing_goes_out_behind_a_batch() {
+    let batch = format!("[{}]", success(&7.into()));
+    for pieces in [
+        vec![format!("{batch}{SECRET}")],
+        vec![batch.clone(), SECRET.to_owned()],
+        vec![batch[..20].to_owned(), format!("{}[\"{SECRET}\"]", &batch[20..])],
+    ] {
+        let (logs, _guard) = Logs::capture();
+        let service = OutcomeLayer::new().layer(answers(move || {
+            let pieces = pieces.iter().map(|piece| data(piece.clone()));
+            crate::kit::response("application/json", Script::of(pieces))
+        }));
+        let got = send(service, post(format!("[{}]", crate::kit::call_text(7, "ok")))).await;
+        assert!(got.error.is_some() && !got.text().contains("hunter2"), "{got:?}");
+        assert_eq!(lines(&logs), ["INFO tool_call_completed completed -"]);
+    }
+}
+
+#[tokio::test]
+async fn a_message_in_pieces_is_one_where_nobody_listens() {
+    if !is_alone("strict::a_message_in_pieces_is_one_where_nobody_listens") {
+        return;
+    }
+    let text = crate::kit::call_text(7, "ok");
+    let at = text.find("rpc").unwrap();
+    let pieces = [data(text[..at].to_owned()), data(text[at..].to_owned())];
+    let request = Request::post("/mcp").header(header::CONTENT_TYPE, "application/json");
+    let service = OutcomeLayer::new().layer(crate::kit::fake(|_| async { Err("down".into()) }));
+    let got = send(service, request.body(Script::of(pieces)).unwrap()).await;
+    assert_eq!(got.message()["result"]["isError"], true);
+}
+
+#[tokio::test]
 async fn a_code_is_one_however_it_is_written() {
     for code in ["-32603.0", "-3.2603e4", "\"-32603\"", "-32000.0"] {
         let text =

@@ -13,7 +13,7 @@ use tower::BoxError;
 
 use super::{
     answer::{Answering, End, Next, Unwinding},
-    bytes_of,
+    frames::{bytes_of, poll_frame, size_after},
     guard::{Guard, Interrupt},
 };
 use crate::{contain::Fault, unwind};
@@ -105,7 +105,7 @@ impl Watched {
             }
             Ok(Poll::Ready(polled)) => polled,
             Ok(Poll::Pending) => {
-                match guard.poll_pending(&answering.desk, cx) {
+                match guard.poll_pending(&mut answering.desk, cx) {
                     Some(Interrupt::Late(fault)) => {
                         answering.end(End::Broken(fault, Some("no answer in time".into())));
                     }
@@ -167,8 +167,8 @@ where
         let mut this = self.project();
         let Some(watched) = this.answering.as_mut() else {
             return match this.inner.project() {
-                InnerProjection::Direct { body } => poll_plain(body, cx),
-                InnerProjection::Boxed { body } => poll_plain(body.as_mut(), cx),
+                InnerProjection::Direct { body } => poll_frame(body, cx),
+                InnerProjection::Boxed { body } => poll_frame(body.as_mut(), cx),
                 InnerProjection::Gone => Poll::Ready(None),
             };
         };
@@ -218,29 +218,8 @@ where
         if watched.answering.may_change_length() {
             return SizeHint::default();
         }
-        let mut hint = SizeHint::new();
-        hint.set_lower(ready.saturating_add(rest.lower()));
-        if let Some(upper) = rest.upper() {
-            hint.set_upper(ready.saturating_add(upper));
-        }
-        hint
+        size_after(ready, &rest)
     }
-}
-
-fn poll_plain<B>(
-    body: Pin<&mut B>,
-    cx: &mut Context<'_>,
-) -> Poll<Option<Result<Frame<Bytes>, BoxError>>>
-where
-    B: Body,
-    B::Error: Into<BoxError>,
-{
-    body.poll_frame(cx).map(|frame| {
-        frame.map(|frame| match frame {
-            Ok(frame) => Ok(frame.map_data(bytes_of)),
-            Err(error) => Err(error.into()),
-        })
-    })
 }
 
 /// An empty one where the inner one is: for layers that answer by themselves.

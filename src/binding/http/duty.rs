@@ -1,6 +1,6 @@
 //! What one layer does about a request, whichever of the layers it is.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use http::HeaderMap;
 
@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     call::{Kind, Origin},
+    contain::Settings,
     log::Logging,
     policy::Policy,
     target,
@@ -23,6 +24,7 @@ use crate::{
 const MAX_UNREAD: usize = 16 * 1024;
 
 /// What one layer does about a request.
+#[derive(Default)]
 pub(super) struct Duty {
     pub(super) logging: Option<Arc<Logging>>,
     pub(super) policy: Option<Arc<Policy>>,
@@ -34,8 +36,7 @@ pub(super) struct Duty {
 }
 
 /// A layer at work on a request.
-#[allow(unreachable_pub, reason = "it stands in a signature of a sealed trait")]
-pub struct Begun {
+pub(super) struct Begun {
     pub(super) desk: Desk,
     pub(super) guard: Guard,
     /// The layer's own, which the policy's gives way to.
@@ -57,13 +58,24 @@ impl Begun {
     }
 }
 
-impl fmt::Debug for Begun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Begun").finish_non_exhaustive()
-    }
-}
-
 impl Duty {
+    /// Of a layer that contains.
+    pub(super) fn containing(settings: &Settings) -> Self {
+        Self {
+            policy: settings.policy.clone(),
+            contains: true,
+            deadline: settings.deadline,
+            aborts: settings.abort_on_cancel,
+            max_request_bytes: settings.max_request_bytes,
+            logging: None,
+        }
+    }
+
+    /// Logs as well.
+    pub(super) fn logging(self, logging: Arc<Logging>) -> Self {
+        Self { max_request_bytes: logging.max_request_bytes, logging: Some(logging), ..self }
+    }
+
     /// Whether the layer has anything to do.
     pub(super) fn is_needed(&self) -> bool {
         self.contains || self.needs_calls()
@@ -144,6 +156,7 @@ fn begin_session(exchange: &Arc<Exchange>) {
     let Some(session) = exchange.session else { return };
     for message in exchange.messages().iter().filter(|message| message.is_request()) {
         if let Some(id) = message.id() {
+            message.set_listed();
             let client = sessions::begin(session, &id.key, message.kind, &message.call, exchange);
             if client.is_some() {
                 message.call.add_origin(Origin { client, ..Origin::default() });

@@ -1,6 +1,7 @@
 //! What the layers of one stack know together about an HTTP request.
 
 use std::{
+    borrow::Cow,
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -12,7 +13,10 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderMap, request::Parts};
 
-use super::request::{Contents, Id, MODERN, Message, Read, Sort, head};
+use super::{
+    request::{Contents, Id, MODERN, Message, Read, Sort, head},
+    sessions,
+};
 use crate::call::{Call, Kind, RequestId, Session};
 
 /// One HTTP request and its answer, shared by the layers that see it.
@@ -67,7 +71,7 @@ impl Exchange {
     pub(super) fn unread(sort: Sort, parts: &Parts, frames: Vec<Bytes>) -> Self {
         let is_modern = head::version(&parts.headers).is_some_and(is_modern);
         let speaks_mcp = head::speaks_mcp(&parts.headers);
-        let is_message = speaks_mcp || frames.iter().any(mentions_json_rpc);
+        let is_message = speaks_mcp || mentions_json_rpc(&frames);
         let sort = if sort == Sort::Messages && !is_message { Sort::Foreign } else { sort };
         let unread = Unread { is_modern, speaks_mcp, frames };
         Self::with(sort, parts, Some(unread), OnceLock::new())
@@ -218,6 +222,31 @@ impl Exchange {
     pub(super) fn set_resumable(&self) {
         self.is_resumable.store(true, Ordering::Relaxed);
     }
+
+    /// Other connections of the session need not look for the message any more, unless its answer
+    /// may be replayed.
+    pub(super) fn leave_session(&self, message: &Message) {
+        if let (true, Some(session), Some(id)) = (message.take_listed(), self.session, message.id())
+        {
+            if self.is_resumable() {
+                sessions::deliver(session, &id.key);
+            } else {
+                sessions::end(session, &id.key, &message.call);
+            }
+        }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        // However it ended, the list of the session's calls does not grow by it.
+        let messages = self.said.get().map(|said| &*said.messages).unwrap_or_default();
+        for message in messages.iter().filter(|message| message.take_listed()) {
+            if let (Some(session), Some(id)) = (self.session, message.id()) {
+                sessions::end(session, &id.key, &message.call);
+            }
+        }
+    }
 }
 
 impl Said {
@@ -241,9 +270,14 @@ impl Said {
     }
 }
 
-/// Whether a piece of a body can be one of a JSON-RPC message, at a glance.
-fn mentions_json_rpc(frame: &Bytes) -> bool {
-    memchr::memmem::find(frame, b"jsonrpc").is_some()
+/// Whether a body can be a JSON-RPC message, at a glance.
+fn mentions_json_rpc(frames: &[Bytes]) -> bool {
+    let body: Cow<'_, [u8]> = match frames {
+        [frame] => Cow::Borrowed(frame),
+        // What is kept unread is short, and rarely in more than one piece.
+        frames => Cow::Owned(frames.concat()),
+    };
+    memchr::memmem::find(&body, b"jsonrpc").is_some()
 }
 
 /// Revisions are dates, which compare as text.

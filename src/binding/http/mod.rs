@@ -37,7 +37,8 @@
 //! | 408 | a fault that heals itself, with HTTP 200 | `timeout` |
 //! | any other 4xx | the same | that of its JSON-RPC error, or `http_404` |
 //! | a stream of events that breaks off | a fault as its last event, and a clean end | as above |
-//! | a JSON result that breaks off | the error: it has begun | as above |
+//! | a JSON result that breaks off, or has another text behind it | the error: it has begun | as above, unless its end had come |
+//! | 202 | the same: no client looks for an answer in it, and it may come on another connection | – |
 //! | an encoded answer | the same; `tool_call_completed` at WARN, `result_scanned=false` | – |
 //!
 //! What carries no request that could be answered (GET, DELETE, a notification) gets an empty 500
@@ -123,35 +124,27 @@
 mod answer;
 mod body;
 mod duty;
-mod errors;
 mod exchange;
+mod frames;
 mod future;
 mod guard;
 mod request;
 mod respond;
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "what it knows of tasks is for layers that are still to come"
-)]
 mod scan;
 mod seats;
 mod service;
 mod sessions;
 mod upstream;
+mod work;
 mod write;
-
-use bytes::{Buf, Bytes};
 
 pub use self::{
     body::ResponseBody,
-    errors::{Errors, ErrorsAnswered, ErrorsPass},
-    future::HttpFuture,
+    future::{ContainedFuture, ResponseFuture},
     request::RequestBody,
     upstream::UpstreamError,
 };
 
-/// A piece of a body; without a copy where it is what nearly all bodies consist of.
-fn bytes_of(mut data: impl Buf) -> Bytes {
-    data.copy_to_bytes(data.remaining())
-}
+/// Messages of one batch that are told apart. What is behind them passes unseen in a request, and
+/// not at all in an answer.
+const MAX_MESSAGES: usize = 256;

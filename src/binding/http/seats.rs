@@ -1,10 +1,10 @@
 //! The seats of a layer on the calls of one HTTP request.
 
-use std::sync::Arc;
+use std::{sync::Arc, task::Context};
 
 use super::{exchange::Exchange, request::Message};
 use crate::{
-    call::{Call, Seat, Sink},
+    call::{Call, Hold, Seat, Sink, Verdict},
     log::Logging,
     policy::Policy,
 };
@@ -23,6 +23,7 @@ pub(super) struct Seats {
 #[derive(Default)]
 struct Slot {
     seat: Option<Seat>,
+    hold: Hold,
     /// The layer has seen its end.
     is_done: bool,
 }
@@ -86,6 +87,17 @@ impl Seats {
     pub(super) fn give_up(&mut self, at: usize) {
         if !self.is_empty(at) {
             self.slot(at).seat.take();
+        }
+    }
+
+    /// Logs the verdicts that were reached further in, and whose answers do not come out for long.
+    pub(super) fn poll_hold(&mut self, cx: &mut Context<'_>) {
+        for slot in std::iter::once(&mut self.first).chain(&mut self.more) {
+            if let Some(seat) = &slot.seat
+                && slot.hold.poll(seat.call(), cx).is_ready()
+            {
+                seat.call().close(|| Verdict::abandoned(None));
+            }
         }
     }
 

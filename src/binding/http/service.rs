@@ -14,9 +14,9 @@ use tower_service::Service;
 use super::{
     body::ResponseBody,
     duty::Duty,
-    errors::{ErrorsAnswered, ErrorsPass},
-    future::HttpFuture,
+    future::{ContainedFuture, ResponseFuture},
     request::RequestBody,
+    work::Work,
 };
 use crate::{
     classify::Classify, contain::Contain, log::Log, outcome_layer::OutcomeService, target,
@@ -33,22 +33,15 @@ where
 {
     type Response = Response<ResponseBody<R>>;
     type Error = S::Error;
-    type Future = HttpFuture<S, B, R, ErrorsPass>;
+    type Future = ResponseFuture<S, B, R>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let duty = Duty {
-            logging: Some(Arc::clone(&self.logging)),
-            policy: None,
-            contains: false,
-            deadline: None,
-            aborts: false,
-            max_request_bytes: self.logging.max_request_bytes,
-        };
-        HttpFuture::new(&mut self.inner, duty, request)
+        let duty = Duty::default().logging(Arc::clone(&self.logging));
+        ResponseFuture::new(Work::new(&mut self.inner, None, duty, request))
     }
 }
 
@@ -63,23 +56,15 @@ where
 {
     type Response = Response<ResponseBody<R>>;
     type Error = S::Error;
-    type Future = HttpFuture<S, B, R, ErrorsPass>;
+    type Future = ResponseFuture<S, B, R>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let policy = self.policy.clone();
-        let duty = Duty {
-            logging: None,
-            policy,
-            contains: false,
-            deadline: None,
-            aborts: false,
-            max_request_bytes: None,
-        };
-        HttpFuture::new(&mut self.inner, duty, request)
+        let duty = Duty { policy: self.policy.clone(), ..Duty::default() };
+        ResponseFuture::new(Work::new(&mut self.inner, None, duty, request))
     }
 }
 
@@ -94,7 +79,7 @@ where
 {
     type Response = Response<ResponseBody<R>>;
     type Error = Infallible;
-    type Future = HttpFuture<S, B, R, ErrorsAnswered>;
+    type Future = ContainedFuture<S, B, R>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.poll_inner_ready(cx)
@@ -102,15 +87,8 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         target::cannot_contain();
-        let duty = Duty {
-            logging: None,
-            policy: self.settings.policy.clone(),
-            contains: true,
-            deadline: self.settings.deadline,
-            aborts: self.settings.abort_on_cancel,
-            max_request_bytes: self.settings.max_request_bytes,
-        };
-        HttpFuture::unless_unready(&mut self.inner, self.unready.take(), duty, request)
+        let duty = Duty::containing(&self.settings);
+        ContainedFuture::new(Work::new(&mut self.inner, self.unready.take(), duty, request))
     }
 }
 
@@ -125,7 +103,7 @@ where
 {
     type Response = Response<ResponseBody<R>>;
     type Error = Infallible;
-    type Future = HttpFuture<S, B, R, ErrorsAnswered>;
+    type Future = ContainedFuture<S, B, R>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.stack.get_mut().get_mut().poll_inner_ready(cx)
@@ -137,14 +115,7 @@ where
         let classify = self.stack.get_mut();
         let policy = classify.policy.clone();
         let contain = classify.get_mut();
-        let duty = Duty {
-            max_request_bytes: logging.max_request_bytes,
-            logging: Some(logging),
-            policy: policy.or_else(|| contain.settings.policy.clone()),
-            contains: true,
-            deadline: contain.settings.deadline,
-            aborts: contain.settings.abort_on_cancel,
-        };
-        HttpFuture::unless_unready(&mut contain.inner, contain.unready.take(), duty, request)
+        let duty = Duty { policy, ..Duty::containing(&contain.settings) }.logging(logging);
+        ContainedFuture::new(Work::new(&mut contain.inner, contain.unready.take(), duty, request))
     }
 }

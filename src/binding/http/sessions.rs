@@ -313,3 +313,44 @@ fn with<T>(work: impl FnOnce(&mut List) -> T) -> T {
         OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     work(list.get_or_insert_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        binding::http::{
+            duty::Duty,
+            request::{Contents, Sort},
+        },
+        policy::Policy,
+    };
+
+    #[test]
+    fn a_call_is_in_the_list_no_longer_than_its_exchange() {
+        let text = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t"}}"#;
+        let (parts, ()) = http::Request::post("/mcp")
+            .header("mcp-session-id", "listed")
+            .body(())
+            .unwrap()
+            .into_parts();
+        let session = Session::from_id(b"listed");
+        let is_listed =
+            || with(|list| list.calls.contains_key(&key(session, &RequestId::Number(7))));
+        let begin = || {
+            let contents = Contents::of(&[text.into()], true, &parts.headers);
+            let exchange = Arc::new(Exchange::new(Sort::Messages, &parts, contents));
+            let policy = Some(Policy::default_shared());
+            Duty { policy, ..Duty::default() }.begin(exchange, true)
+        };
+        let mut begun = begin();
+        assert!(is_listed());
+        begun.desk.decide_rest(|_| Verdict::completed());
+        assert!(!is_listed(), "it was decided");
+        let begun = begin();
+        assert!(is_listed());
+        drop(begun);
+        assert!(!is_listed(), "nobody works on it any more");
+    }
+}

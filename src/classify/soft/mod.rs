@@ -39,7 +39,8 @@ pub trait ResultClassifier: Send + Sync {
 
     /// The members that it looks at, as dotted paths: over HTTP nothing else of an answer is kept,
     /// however large it is. `None`, as for functions, means all of it: over HTTP up to 16 KiB, and
-    /// a longer result is one that could not be read.
+    /// a longer result is one that could not be read. The same goes for more than 128 keys in all,
+    /// a path of more than 8, or a key of more than 128 bytes.
     fn members(&self) -> Option<Vec<String>> {
         None
     }

@@ -19,7 +19,8 @@ pub(crate) enum Payload<'a> {
     Unread,
 }
 
-/// The members of an object that somebody asks for.
+/// The members of an object that somebody asks for, to read a text by that is all there. The HTTP
+/// binding's scanner has such a tree of its own: it sees the bytes once, in pieces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Members {
     children: Vec<(String, Self)>,

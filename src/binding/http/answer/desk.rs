@@ -17,7 +17,8 @@ use crate::{
         sessions::{self, Known},
         write,
     },
-    call::{Call, Kind},
+    call::{Call, CallId, Kind, Verdict},
+    classify::Judgement,
     outcome::Outcome,
     tool_error::Rendering,
 };
@@ -48,6 +49,12 @@ pub(super) enum Decision {
     Pass,
     /// These take its place: several where it refused a batch.
     Replace(Vec<String>),
+}
+
+impl Decision {
+    fn of(replacement: Option<String>) -> Self {
+        replacement.map_or(Self::Pass, |text| Self::Replace(vec![text]))
+    }
 }
 
 impl Desk {
@@ -94,7 +101,7 @@ impl Desk {
             Envelope::Error => true,
             Envelope::Undecided | Envelope::NotAnAnswer => return Decision::Pass,
         };
-        let id = Id::of(&facts.id).filter(|id| &*id.json != "null");
+        let id = Id::unless_null(&facts.id);
         let exchange = Arc::clone(&self.exchange);
         match exchange.answered_by(id.as_ref(), is_error) {
             Some((at, message)) if !self.seats.is_done(at) => {
@@ -112,28 +119,34 @@ impl Desk {
         raw: Option<&[u8]>,
         is_error: bool,
     ) -> Decision {
-        let bytes = facts.end.unwrap_or(facts.begin).saturating_sub(facts.begin);
-        message.set_answered();
-        self.seats.set_done(at);
         if self.seats.is_empty(at) && !is_error && is_plain(facts) {
+            self.finish(at, message, None, |_| None);
             return Decision::Pass;
         }
         let call = self.seats.call(at, message).clone();
-        let judgement = judge_facts(&call, facts, raw, self.asked.as_deref());
-        self.leave_session(message);
-        let decision = if self.contains && judgement.withhold && raw.is_some() {
-            let rendering = Rendering::fault(message.kind, None, call.id());
-            let text = self.written(message, &rendering);
-            call.set_result_bytes(text.len() as u64);
-            call.decide(judgement.verdict.told(rendering.text));
-            Decision::Replace(vec![text])
-        } else {
-            call.set_result_bytes(bytes);
-            call.decide(judgement.verdict);
-            Decision::Pass
-        };
-        self.seats.give_up(at);
-        decision
+        let (verdict, rendering) = self.judged(&call, message.kind, call.id(), facts, raw);
+        let text = rendering.map(|rendering| self.written(message, &rendering));
+        let bytes = text.as_ref().map_or(length(facts), |text| text.len() as u64);
+        self.finish(at, message, Some(bytes), |_| Some(verdict));
+        Decision::of(text)
+    }
+
+    /// The verdict on a message, and what takes its place, if anything does.
+    fn judged(
+        &self,
+        call: &Call,
+        kind: Kind,
+        reference: CallId,
+        facts: &Facts,
+        raw: Option<&[u8]>,
+    ) -> (Verdict, Option<Rendering>) {
+        let asked = self.asked.as_deref();
+        let Judgement { verdict, withhold } = judge_facts(call, facts, raw, asked);
+        if !(withhold && self.contains && raw.is_some()) {
+            return (verdict, None);
+        }
+        let rendering = Rendering::fault(kind, None, reference);
+        (verdict.told(rendering.text.clone()), Some(rendering))
     }
 
     /// What a refusal says besides its status. It goes out as it is.
@@ -141,7 +154,7 @@ impl Desk {
         if facts.envelope() != Envelope::Error {
             return;
         }
-        let id = Id::of(&facts.id).filter(|id| &*id.json != "null");
+        let id = Id::unless_null(&facts.id);
         let exchange = Arc::clone(&self.exchange);
         match exchange.answered_by(id.as_ref(), true) {
             Some((at, message)) => self.refuse_message(at, message, status, facts),
@@ -158,20 +171,19 @@ impl Desk {
         if self.seats.is_done(at) || self.seats.is_empty(at) {
             return;
         }
-        let call = self.seats.call(at, message);
-        let judged = judge_facts(call, facts, None, None).verdict;
-        // Some statuses say whose turn it is; a code that says nothing says less than any status.
-        let is_by_status = matches!(status.as_u16(), 401 | 403 | 429);
-        let is_by_code =
-            judged.outcome() == Outcome::ProtocolError || !facts.error.record.is_absent();
-        let text = facts.error.message.get().unwrap_or_default();
-        let verdict =
-            if is_by_code && !is_by_status { judged } else { refusal(status, &text, call) };
-        call.set_result_bytes(facts.end.unwrap_or(facts.begin).saturating_sub(facts.begin));
-        call.decide(verdict);
-        message.set_answered();
-        self.seats.set_done(at);
-        self.seats.give_up(at);
+        self.finish(at, message, Some(length(facts)), |call| {
+            let judged = judge_facts(call, facts, None, None).verdict;
+            // Some statuses say whose turn it is; a code that says nothing says less than any
+            // status.
+            let is_by_status = matches!(status.as_u16(), 401 | 403 | 429);
+            let is_by_code =
+                judged.outcome() == Outcome::ProtocolError || !facts.error.record.is_absent();
+            if is_by_code && !is_by_status {
+                return Some(judged);
+            }
+            let text = facts.error.message.get().unwrap_or_default();
+            Some(refusal(status, &text, call))
+        });
     }
 
     /// An answer to none of the requests: to an earlier one, whose stream was taken up again.
@@ -186,44 +198,37 @@ impl Desk {
             (Some(session), Some(id)) => sessions::deliver(session, &id.key),
             _ => Known::Nothing,
         };
-        match known {
-            Known::Open { call, kind, _waiting } => {
-                let judgement = judge_facts(&call, facts, raw, self.asked.as_deref());
-                if self.contains && judgement.withhold && raw.is_some() {
-                    let rendering = Rendering::fault(kind, None, call.id());
-                    call.decide(judgement.verdict.told(rendering.text.clone()));
-                    return Decision::Replace(vec![write::failure(kind, id, false, &rendering)]);
-                }
-                call.decide(judgement.verdict);
-                Decision::Pass
-            }
+        let is_held = self.contains && raw.is_some();
+        let (call, kind, reference) = match &known {
+            Known::Open { call, kind, .. } => (call.clone(), *kind, call.id()),
             // A replay: it was judged, and logged, when it first went by.
-            Known::Delivered { reference, kind } if self.contains && raw.is_some() => {
-                let call = Call::begin(kind, "".into(), None, None);
-                self.seats.introduce(&call);
-                if judge_facts(&call, facts, raw, self.asked.as_deref()).withhold {
-                    let rendering = Rendering::fault(kind, None, reference);
-                    return Decision::Replace(vec![write::failure(kind, id, false, &rendering)]);
-                }
-                Decision::Pass
+            Known::Delivered { reference, kind } if is_held => {
+                (self.stray_call(*kind, None), *kind, *reference)
             }
             // Nobody knows of it. JSON of something else is none of ours.
-            Known::Nothing if self.contains && raw.is_some() && facts.version == Shape::String => {
+            Known::Nothing if is_held && facts.version == Shape::String => {
                 let is_tool = !is_error && facts.result.is_error == Some(true);
                 let kind = if is_tool { Kind::ToolCall } else { Kind::Request };
-                let key = id.map(|id| id.key.clone());
-                let call = Call::begin(kind, "".into(), None, key);
-                self.seats.introduce(&call);
-                let judgement = judge_facts(&call, facts, raw, self.asked.as_deref());
-                if !judgement.withhold {
-                    return Decision::Pass;
-                }
-                let rendering = Rendering::fault(kind, None, call.id());
-                call.report(judgement.verdict.told(rendering.text.clone()));
-                Decision::Replace(vec![write::failure(kind, id, false, &rendering)])
+                let call = self.stray_call(kind, id);
+                let reference = call.id();
+                (call, kind, reference)
             }
-            Known::Delivered { .. } | Known::Nothing => Decision::Pass,
+            Known::Delivered { .. } | Known::Nothing => return Decision::Pass,
+        };
+        let (verdict, rendering) = self.judged(&call, kind, reference, facts, raw);
+        match &known {
+            Known::Open { .. } => call.decide(verdict),
+            Known::Nothing if rendering.is_some() => call.report(verdict),
+            Known::Delivered { .. } | Known::Nothing => {}
         }
+        Decision::of(rendering.map(|it| write::failure(kind, id, false, &it)))
+    }
+
+    /// The call of an answer that is none to a request here.
+    pub(super) fn stray_call(&self, kind: Kind, id: Option<&Id>) -> Call {
+        let call = Call::begin(kind, "".into(), None, id.map(|id| id.key.clone()));
+        self.seats.introduce(&call);
+        call
     }
 
     /// Gives up the seats of all that were answered further in.
@@ -273,6 +278,8 @@ impl Desk {
             }
             let members =
                 classifier.compiled(|paths| Members::new(paths.iter().map(String::as_str)));
+            // Of what it asks for all is kept, or none.
+            let members = members.filter(|members| members.ignored().is_empty());
             match (members, &asked) {
                 (Some(members), None) => asked = Some(members),
                 (Some(members), Some(asked)) if Arc::ptr_eq(&members, asked) => {}
@@ -303,4 +310,9 @@ impl Desk {
     pub(super) fn written(&self, message: &Message, rendering: &Rendering) -> String {
         write::failure(message.kind, message.id(), self.exchange.is_modern(), rendering)
     }
+}
+
+/// Bytes of a message that has gone by.
+fn length(facts: &Facts) -> u64 {
+    facts.end.unwrap_or(facts.begin).saturating_sub(facts.begin)
 }

@@ -6,18 +6,16 @@ use bytes::Bytes;
 
 use super::{
     desk::{Decision, Desk},
-    held::{Held, Out, piece},
+    held::{Cut, Held, Mode, Out, piece},
 };
 use crate::{
     binding::http::{
+        MAX_MESSAGES,
         scan::{Config, Envelope, EventScanner, Facts, Progress, Seen},
         write,
     },
     contain::Fault,
 };
-
-/// Messages of one event that are told apart.
-const MAX_MESSAGES: usize = 256;
 
 /// Reads a stream of events as it goes by, and, where it contains, keeps back of it what may not
 /// go out. An event counts at its end: nobody dispatches a part of one.
@@ -33,18 +31,6 @@ pub(super) struct EventsAnswer {
     is_crowded: bool,
     /// Whether a part of an event has gone out that has not ended.
     is_inside: bool,
-}
-
-/// What becomes of the bytes of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// Nobody knows yet what is in it.
-    Deciding,
-    Flowing,
-    /// It is held to its end, then judged.
-    Holding,
-    /// It was replaced before its end.
-    Discarding,
 }
 
 impl EventsAnswer {
@@ -83,8 +69,12 @@ impl EventsAnswer {
     }
 
     /// Reads a frame, of which that goes on that may, in one piece where nothing of it has to wait.
-    /// `false` if the stream may not go on.
-    pub(super) fn edit(&mut self, frame: &Bytes, desk: &mut Desk, out: &mut Out) -> bool {
+    pub(super) fn edit(
+        &mut self,
+        frame: &Bytes,
+        desk: &mut Desk,
+        out: &mut Out,
+    ) -> Result<(), Cut> {
         // What stands before `start` is settled; what stands before `event`, where the event begins
         // that is being read, may go on; what stands before `at` is read.
         let (mut start, mut event, mut at) = (0, 0, 0);
@@ -92,11 +82,7 @@ impl EventsAnswer {
             let (read, seen) = self.scanner.push(frame.get(at..).unwrap_or_default());
             at += read;
             match seen {
-                Seen::Envelope => {
-                    if self.envelope(desk) {
-                        return false;
-                    }
-                }
+                Seen::Envelope => self.envelope(desk)?,
                 Seen::End => self.end(),
                 Seen::Dispatch => {
                     // An error that never ended says what it must not, to whoever reads bytes.
@@ -160,16 +146,16 @@ impl EventsAnswer {
                 out.extend(piece(frame, start, frame.len()));
             }
         }
-        true
+        Ok(())
     }
 
-    /// What is in the event has become known. `true` if it is too late.
-    fn envelope(&mut self, desk: &Desk) -> bool {
+    /// What is in the event has become known.
+    fn envelope(&mut self, desk: &Desk) -> Result<(), Cut> {
         let envelope = self.scanner.facts().envelope();
         let is_error = envelope == Envelope::Error;
         match self.mode {
-            Mode::Flowing => return is_error && desk.contains,
-            Mode::Discarding => {}
+            Mode::Flowing if is_error && desk.contains => return Err(Cut::TWO_KINDS),
+            Mode::Flowing | Mode::Discarding => {}
             Mode::Deciding | Mode::Holding => {
                 let is_held = is_error
                     || self.scanner.is_batch()
@@ -177,7 +163,7 @@ impl EventsAnswer {
                 self.mode = if is_held { Mode::Holding } else { Mode::Flowing };
             }
         }
-        false
+        Ok(())
     }
 
     /// Whether what is held can be judged by nobody, and has an error in it.
@@ -234,29 +220,29 @@ impl EventsAnswer {
         }
     }
 
-    /// More is held than may be. `false` if the stream may not go on.
-    fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> bool {
+    /// More is held than may be.
+    fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> Result<(), Cut> {
         if !self.has_error() {
             // A success of whatever size is not to be harmed.
             self.mode = Mode::Flowing;
             self.is_inside = true;
             self.held.release(out);
-            return true;
+            return Ok(());
         }
         let raw = self.held.take_start();
         let fault = Fault::oversize(&raw);
         self.mode = Mode::Discarding;
         self.messages.clear();
         if self.scanner.is_batch() {
-            return false;
+            return Err(Cut::OVERSIZE);
         }
         match desk.fail_one(self.scanner.facts(), &fault) {
             Some(answer) => {
                 out.push_back(with_data(&raw, &answer));
                 self.is_inside = false;
-                true
+                Ok(())
             }
-            None => false,
+            None => Err(Cut::OVERSIZE),
         }
     }
 

@@ -39,10 +39,6 @@ impl Fault {
         Self::upstream(None, Cause::new("http_body", what))
     }
 
-    pub(super) fn no_json() -> Self {
-        Self::nonsense("the body is no JSON")
-    }
-
     /// A body that ends without the answer.
     pub(super) fn no_answer() -> Self {
         Self::nonsense("the body ended without the answer")
@@ -79,10 +75,11 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 pub(super) fn refusal(status: StatusCode, text: &str, call: &Call) -> Verdict {
     let text = text.trim();
     let error = if text.is_empty() { status.to_string() } else { text.to_owned() };
+    let of_status = Code::of_http_status(status.as_u16());
     let (code, actor) = match status {
         StatusCode::TOO_MANY_REQUESTS => (Code::RATE_LIMITED, Actor::Time),
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => (Code::of_status(status), Actor::User),
-        _ => (Code::of_status(status), Actor::Model),
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => (of_status, Actor::User),
+        _ => (of_status, Actor::Model),
     };
     let level = call.policy().level_of(&code, None, actor.default_level());
     let failure = Failure { level, error: Some(error), ..Failure::new(code, actor) };

@@ -43,6 +43,32 @@ impl Extend<Bytes> for Out {
     }
 }
 
+/// What becomes of the bytes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Nobody knows yet what it is.
+    Deciding,
+    Flowing,
+    /// It is held to its end, then judged.
+    Holding,
+    /// It was replaced before its end.
+    Discarding,
+}
+
+/// What comes must not go out, for this reason, and it is no message that another could stand for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Cut(pub(super) &'static str);
+
+impl Cut {
+    /// The start of the message has gone out as one of a result.
+    pub(super) const TWO_KINDS: Self = Self("a message that is a result and an error");
+    /// It is in the middle of others, or answers nothing that is known.
+    pub(super) const OVERSIZE: Self = Self("an error of more than 64 KiB");
+    pub(super) const NO_JSON: Self = Self("the body is no JSON");
+    /// Most clients take neither.
+    pub(super) const TWO_TEXTS: Self = Self("more than one JSON text");
+}
+
 /// Bytes of a message that may be kept back.
 const MAX_HELD: usize = 64 * 1024;
 /// Frames of them: each takes room of its own, however short it is.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::{
     desk::{Decision, Desk},
-    held::{Held, Out, piece},
+    held::{Cut, Held, Mode, Out, piece},
 };
 use crate::{
     binding::http::scan::{Config, Envelope, Facts, Progress, Scanner, Seen, Shape},
@@ -28,18 +28,6 @@ pub(super) struct JsonAnswer {
     is_closed: bool,
 }
 
-/// What becomes of the bytes of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    /// Nobody knows yet what it is.
-    Deciding,
-    Flowing,
-    /// It is held to its end, then judged.
-    Holding,
-    /// It was replaced before its end.
-    Discarding,
-}
-
 /// What a frame has led to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -48,8 +36,6 @@ pub(super) enum Step {
     Replaced(Vec<String>),
     /// It is the answer to nothing that was asked, and nothing of it has gone out.
     Stray,
-    /// It is none that may go on; something of it has gone out.
-    Cut,
 }
 
 impl JsonAnswer {
@@ -121,10 +107,18 @@ impl JsonAnswer {
     }
 
     /// Reads a frame, of which that goes on that may.
-    pub(super) fn edit(&mut self, frame: Bytes, desk: &mut Desk, out: &mut Out) -> Step {
+    pub(super) fn edit(
+        &mut self,
+        frame: Bytes,
+        desk: &mut Desk,
+        out: &mut Out,
+    ) -> Result<Step, Cut> {
         if desk.is_settled {
             out.push_back(frame);
-            return Step::More;
+            return Ok(Step::More);
+        }
+        if self.is_complete() && !is_blank(&frame) {
+            return Err(Cut::TWO_TEXTS);
         }
         // What stands before `start` is settled, what stands before `at` is read.
         let (mut start, mut at) = (0, self.skip_mark(&frame));
@@ -133,9 +127,7 @@ impl JsonAnswer {
             at += read;
             match seen {
                 Seen::Envelope => {
-                    if self.envelope(desk) {
-                        return Step::Cut;
-                    }
+                    self.envelope(desk)?;
                     if desk.is_settled {
                         break;
                     }
@@ -144,10 +136,13 @@ impl JsonAnswer {
                     let single = !self.scanner.is_batch();
                     let facts = self.scanner.facts();
                     if self.is_strict && facts.version != Shape::String {
-                        return Step::Stray;
+                        return Ok(Step::Stray);
                     }
                     if self.is_odd_array(desk) {
-                        return Step::Stray;
+                        return Ok(Step::Stray);
+                    }
+                    if single && !is_blank(frame.get(at..).unwrap_or_default()) {
+                        return Err(Cut::TWO_TEXTS);
                     }
                     let raw = (self.mode == Mode::Holding)
                         .then(|| self.held.with(frame.get(start..at).unwrap_or_default()));
@@ -161,11 +156,11 @@ impl JsonAnswer {
                     match (decision, self.mode) {
                         (_, Mode::Discarding) => start = at,
                         _ if single && !self.has_begun && owed > 0 && desk.owed() == owed => {
-                            return Step::Stray;
+                            return Ok(Step::Stray);
                         }
                         (Decision::Replace(text), _) if single => {
                             self.held.discard();
-                            return Step::Replaced(text);
+                            return Ok(Step::Replaced(text));
                         }
                         (Decision::Replace(text), _) => {
                             let replaced =
@@ -196,12 +191,12 @@ impl JsonAnswer {
             }
         }
         if self.is_odd_array(desk) {
-            return Step::Stray;
+            return Ok(Step::Stray);
         }
         if self.is_complete() && self.scanner.is_batch() && !self.is_closed {
             self.is_closed = true;
             self.close_batch(&frame, start, desk, out);
-            return Step::More;
+            return Ok(Step::More);
         }
         match self.mode {
             Mode::Flowing => {
@@ -210,10 +205,8 @@ impl JsonAnswer {
                 self.has_begun |= !frame.is_empty();
             }
             Mode::Discarding => {}
-            // No message, so that no part of it is one.
-            Mode::Deciding | Mode::Holding if self.is_malformed() && !self.has_begun => {
-                self.held.discard();
-            }
+            // What cannot be read may say what it must not.
+            Mode::Deciding | Mode::Holding if self.is_malformed() => return Err(Cut::NO_JSON),
             Mode::Deciding | Mode::Holding => {
                 self.held.push(piece(&frame, start, frame.len()).unwrap_or_default());
                 if self.held.is_full() {
@@ -221,7 +214,7 @@ impl JsonAnswer {
                 }
             }
         }
-        Step::More
+        Ok(Step::More)
     }
 
     /// Whether it is an array, which answers a batch alone, and can still be replaced.
@@ -229,11 +222,11 @@ impl JsonAnswer {
         self.scanner.is_batch() && !self.has_begun && (self.is_strict || !desk.exchange.is_batch())
     }
 
-    /// What sort of message it is has become known. `true` if it is too late.
-    fn envelope(&mut self, desk: &mut Desk) -> bool {
+    /// What sort of message it is has become known.
+    fn envelope(&mut self, desk: &mut Desk) -> Result<(), Cut> {
         let is_error = self.scanner.facts().envelope() == Envelope::Error;
         match self.mode {
-            Mode::Flowing if is_error && desk.contains => return true,
+            Mode::Flowing if is_error && desk.contains => return Err(Cut::TWO_KINDS),
             Mode::Flowing | Mode::Discarding => {}
             Mode::Deciding | Mode::Holding => {
                 let is_result = self.scanner.facts().envelope() == Envelope::Result;
@@ -246,35 +239,35 @@ impl JsonAnswer {
                 }
             }
         }
-        false
+        Ok(())
     }
 
     /// More is held than may be.
-    fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> Step {
+    fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> Result<Step, Cut> {
         let is_error = self.scanner.facts().envelope() == Envelope::Error;
         if !is_error && self.is_strict {
-            return Step::Stray;
+            return Ok(Step::Stray);
         }
         if !is_error {
             // A success of whatever size is not to be harmed: see `Undeclared::Mask`.
             self.held.release(out);
             self.has_begun = true;
             self.mode = Mode::Flowing;
-            return Step::More;
+            return Ok(Step::More);
         }
         let raw = self.held.take_start();
         let fault = Fault::oversize(&raw);
         let answer = desk.fail_one(self.scanner.facts(), &fault);
         match (self.scanner.is_batch(), answer) {
-            (false, Some(answer)) => Step::Replaced(vec![answer]),
+            (false, Some(answer)) => Ok(Step::Replaced(vec![answer])),
             (true, Some(answer)) => {
                 out.push_back(Bytes::copy_from_slice(lead(&raw).0));
                 out.push_back(answer.into());
                 self.has_begun = true;
                 self.mode = Mode::Discarding;
-                Step::More
+                Ok(Step::More)
             }
-            (_, None) => Step::Cut,
+            (_, None) => Err(Cut::OVERSIZE),
         }
     }
 
@@ -305,6 +298,11 @@ impl JsonAnswer {
         self.mode = Mode::Flowing;
         self.held.release(out);
     }
+}
+
+/// Whether there is nothing but JSON's white space.
+fn is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
 }
 
 /// What stands before a message in an array, and the rest.

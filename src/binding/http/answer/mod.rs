@@ -3,7 +3,7 @@
 //! Nothing in here does input or output: frames go in, frames come out.
 
 mod desk;
-mod ending;
+mod end;
 mod events;
 mod faults;
 mod held;
@@ -11,19 +11,19 @@ mod json;
 mod judge;
 mod plan;
 mod raw;
+mod unanswered;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use tower::BoxError;
 
-pub(super) use self::{desk::Desk, ending::Unwinding, plan::Plan};
+pub(super) use self::{desk::Desk, end::End, plan::Plan, unanswered::Unwinding};
 use self::{
     events::EventsAnswer,
-    faults::refusal,
     held::Out,
     json::{JsonAnswer, Step},
 };
-use crate::{call::Verdict, contain::Fault, text};
+use crate::{contain::Fault, text};
 
 /// Bytes of a refusal in plain text that are kept for the log.
 const REFUSAL_BYTES: usize = 4 * text::ERROR_CHARS;
@@ -64,13 +64,6 @@ enum Reader {
     Unread,
     /// Nobody has to.
     Opaque,
-}
-
-/// How a body ends.
-pub(super) enum End {
-    Clean,
-    /// With an error, or, where there is none to pass on, a panic.
-    Broken(Fault, Option<BoxError>),
 }
 
 /// What there is of an answer.
@@ -207,24 +200,20 @@ impl Answering {
 
     fn read(&mut self, frame: Bytes) {
         match &mut self.reader {
-            Reader::Json { json, otherwise } if self.desk.contains => {
+            Reader::Json { json, .. } if self.desk.contains => {
                 match json.edit(frame, &mut self.desk, &mut self.out) {
-                    Step::More if json.is_malformed() && !json.has_begun() => {
-                        let fault = otherwise.take();
-                        self.fail(&fault.map_or_else(Fault::no_json, |fault| *fault), None);
-                    }
-                    Step::More => {}
-                    Step::Replaced(answers) => {
+                    Ok(Step::More) => {}
+                    Ok(Step::Replaced(answers)) => {
                         self.replacement = Some(answers);
                         self.is_over = true;
                     }
-                    Step::Stray => self.end(End::Clean),
-                    Step::Cut => self.cut(),
+                    Ok(Step::Stray) => self.end(End::Clean),
+                    Err(reason) => self.cut(&reason),
                 }
             }
             Reader::Events(events) if self.desk.contains => {
-                if !events.edit(&frame, &mut self.desk, &mut self.out) {
-                    self.cut();
+                if let Err(reason) = events.edit(&frame, &mut self.desk, &mut self.out) {
+                    self.cut(&reason);
                 }
             }
             Reader::Json { json, .. } => {
@@ -256,153 +245,5 @@ impl Answering {
 
     pub(super) fn trailers(&mut self, trailers: HeaderMap) {
         self.trailers = Some(trailers);
-    }
-
-    /// The body has ended.
-    pub(super) fn end(&mut self, end: End) {
-        if self.is_over {
-            return;
-        }
-        if self.trusts == Some(true) {
-            self.desk.follow_inner();
-            if matches!(end, End::Clean) {
-                self.is_over = true;
-                // What is not answered is in the hands of whoever read it.
-                self.desk.seats.clear();
-                return;
-            }
-        }
-        match end {
-            End::Clean => self.end_clean(),
-            End::Broken(fault, error) => self.fail(&fault, error),
-        }
-        self.is_over = true;
-    }
-
-    fn end_clean(&mut self) {
-        if let (Reader::Events(events), true) = (&mut self.reader, self.desk.contains) {
-            events.finish(&mut self.desk, &mut self.out);
-        }
-        let is_owed = self.desk.owes();
-        match &mut self.reader {
-            Reader::Json { json, otherwise } => {
-                if is_owed {
-                    let fault = match otherwise.take() {
-                        Some(fault) => *fault,
-                        None if json.is_malformed() => Fault::no_json(),
-                        None => Fault::no_answer(),
-                    };
-                    self.fail(&fault, None);
-                } else {
-                    json.release(&mut self.out);
-                }
-            }
-            Reader::Events(events) => {
-                if !is_owed {
-                    events.close(&[], &mut self.out);
-                } else if self.desk.exchange.may_go_on() {
-                    events.close(&[], &mut self.out);
-                    self.desk.wait();
-                } else {
-                    self.fail(&Fault::no_answer(), None);
-                }
-            }
-            Reader::Refusal { status, text, .. } => {
-                let text = String::from_utf8_lossy(text.as_deref().unwrap_or_default());
-                self.desk.decide_rest(|call| refusal(*status, &text, call));
-            }
-            Reader::Unread => self.desk.decide_rest(|call| {
-                call.set_result_unread();
-                Verdict::completed()
-            }),
-            Reader::Opaque if self.desk.exchange.may_go_on() => self.desk.wait(),
-            Reader::Opaque => {}
-        }
-        // What went out ends as it came.
-        self.error = None;
-        self.desk.seats.clear();
-    }
-
-    /// The body ends here, whatever it would have been: what can still be said is said.
-    pub(super) fn fail(&mut self, fault: &Fault, error: Option<BoxError>) {
-        let is_message_less = self.desk.exchange.messages().is_empty();
-        self.is_over = true;
-        if !is_message_less && !self.desk.owes() {
-            // The answer is out, and what else breaks harms nobody; unless it is for others to say
-            // so, or it is the answer that broke, which was told further in.
-            let is_for_others = !self.desk.contains || self.trusts == Some(true);
-            self.error = error.filter(|_| is_for_others || self.desk.is_settled);
-            if let Reader::Events(events) = &mut self.reader {
-                events.close(&[], &mut self.out);
-            }
-            self.desk.seats.clear();
-            return;
-        }
-        let broken = || -> BoxError { error.unwrap_or_else(|| "the body broke off".into()) };
-        match &mut self.reader {
-            Reader::Json { json, .. } if self.desk.contains && !json.has_begun() => {
-                self.out.clear();
-                self.trailers = None;
-                self.replacement = Some(self.desk.fail(fault));
-            }
-            Reader::Events(events) if self.desk.contains && !is_message_less => {
-                let answers = self.desk.fail(fault);
-                self.trailers = None;
-                events.close(&answers, &mut self.out);
-            }
-            Reader::Events(events) => {
-                events.close(&[], &mut self.out);
-                self.desk.fail(fault);
-                self.error = Some(broken());
-            }
-            Reader::Json { .. } | Reader::Refusal { .. } | Reader::Unread | Reader::Opaque => {
-                // Some of it has gone out, and nobody can be told any more.
-                self.desk.fail_untold(fault);
-                self.error = Some(broken());
-            }
-        }
-        self.desk.seats.clear();
-    }
-
-    /// Nobody waits for what there is still to come.
-    pub(super) fn abort(&mut self, fault: &Fault) {
-        if let Reader::Json { json, .. } = &self.reader
-            && self.desk.contains
-            && !json.has_begun()
-        {
-            self.replacement = Some(self.desk.fail(fault));
-        }
-        self.is_over = true;
-        self.desk.seats.clear();
-    }
-
-    /// What comes must not go out, and something before it has.
-    fn cut(&mut self) {
-        let fault = Fault::nonsense("a message that is a result and an error");
-        match &self.reader {
-            // A stream can still say so, and so can a head that has not gone out.
-            Reader::Events(_) => self.fail(&fault, None),
-            Reader::Json { json, .. } if !json.has_begun() => self.fail(&fault, None),
-            _ => {
-                self.desk.fail_untold(&fault);
-                self.error = Some("the answer was cut off".into());
-                self.is_over = true;
-            }
-        }
-    }
-
-    /// Nobody reads on.
-    pub(super) fn leave(&mut self) {
-        if self.trusts == Some(true) {
-            self.desk.follow_inner();
-        } else if matches!(self.reader, Reader::Refusal { .. }) || self.expected == Some(0) {
-            // A refusal is one however much of it is read.
-            self.end(End::Clean);
-        }
-        // Further in it is for whoever is further out to say why.
-        if self.desk.is_owner && !self.is_over {
-            self.desk.leave();
-        }
-        self.desk.seats.clear();
     }
 }

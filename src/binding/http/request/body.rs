@@ -16,16 +16,14 @@ use tower::BoxError;
 
 use super::{Id, Read};
 use crate::binding::http::{
-    bytes_of,
+    MAX_MESSAGES,
     exchange::Exchange,
+    frames::{bytes_of, poll_frame, size_after},
     scan::{Config, Progress, Scanner, Seen},
 };
 
 /// Frames of a body that are read before it is handed on: each takes room of its own.
 const MAX_FRAMES: usize = 16 * 1024;
-
-/// Messages of one batch that are told apart. What is behind them passes unseen.
-const MAX_MESSAGES: usize = 256;
 
 pin_project! {
     /// The body that the layers hand a request on with.
@@ -243,7 +241,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match self.project().body.project() {
-            InnerProjection::Untouched { body } => poll_rest(body, cx),
+            InnerProjection::Untouched { body } => poll_frame(body, cx),
             InnerProjection::Read { replay } => replay.poll(cx),
         }
     }
@@ -283,7 +281,7 @@ where
             return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
         }
         let Some(rest) = &mut self.rest else { return Poll::Ready(None) };
-        let frame = ready!(poll_rest(rest.as_mut(), cx));
+        let frame = ready!(poll_frame(rest.as_mut(), cx));
         if let (Some(late), Some(Ok(frame))) = (&mut self.late, &frame)
             && let Some(data) = frame.data_ref()
         {
@@ -295,32 +293,14 @@ where
     fn size_hint(&self) -> SizeHint {
         let read: usize = self.frames.iter().map(Bytes::len).sum();
         let read = u64::try_from(read).unwrap_or(u64::MAX);
-        let rest = self.rest.as_ref().map_or_else(|| SizeHint::with_exact(0), |it| it.size_hint());
-        let mut hint = SizeHint::new();
-        hint.set_lower(read.saturating_add(rest.lower()));
         // A body that broke off was to be longer.
-        if self.error.is_none()
-            && let Some(upper) = rest.upper()
-        {
-            hint.set_upper(read.saturating_add(upper));
-        }
-        hint
+        let rest = match (&self.error, &self.rest) {
+            (Some(_), _) => SizeHint::default(),
+            (None, Some(rest)) => rest.size_hint(),
+            (None, None) => SizeHint::with_exact(0),
+        };
+        size_after(read, &rest)
     }
-}
-
-fn poll_rest<B: Body>(
-    body: Pin<&mut B>,
-    cx: &mut Context<'_>,
-) -> Poll<Option<Result<Frame<Bytes>, BoxError>>>
-where
-    B::Error: Into<BoxError>,
-{
-    body.poll_frame(cx).map(|frame| {
-        frame.map(|frame| match frame {
-            Ok(frame) => Ok(frame.map_data(bytes_of)),
-            Err(error) => Err(error.into()),
-        })
-    })
 }
 
 impl<B> fmt::Debug for RequestBody<B> {

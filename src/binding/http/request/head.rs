@@ -1,5 +1,9 @@
 //! What the head of a request says.
 
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
     header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE},
@@ -12,6 +16,12 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// Required from 2026-07-28 on.
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// How a name is encoded that is no header value. Some clients leave out the padding.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// What sort of HTTP request it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +76,7 @@ pub(in super::super) fn method(headers: &HeaderMap) -> Option<&str> {
 pub(in super::super) fn name(headers: &HeaderMap) -> Option<String> {
     let name = headers.get(NAME)?.to_str().ok()?;
     match name.strip_prefix("=?base64?").and_then(|name| name.strip_suffix("?=")) {
-        Some(encoded) => String::from_utf8(base64(encoded)?).ok(),
+        Some(encoded) => String::from_utf8(BASE64.decode(encoded).ok()?).ok(),
         None => Some(name.to_owned()),
     }
 }
@@ -135,30 +145,6 @@ fn accepts_events(headers: &HeaderMap) -> bool {
 
 fn contains(value: &HeaderValue, part: &[u8]) -> bool {
     value.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
-}
-
-/// The bytes that `text` encodes, as section 4 of RFC 4648 has it; `None` where it encodes none.
-fn base64(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| {
-        Some(u32::from(match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        }))
-    };
-    let (mut bytes, mut bits, mut count) = (Vec::new(), 0_u32, 0_u32);
-    for byte in text.trim_end_matches('=').bytes() {
-        bits = (bits << 6 | digit(byte)?) & 0xfff;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count & 0xff) as u8);
-        }
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

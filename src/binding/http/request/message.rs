@@ -34,6 +34,8 @@ pub(in super::super) struct Message {
     pub(in super::super) call: Call,
     answered: AtomicBool,
     cancelled: AtomicBool,
+    /// Other connections of the session find it.
+    listed: AtomicBool,
 }
 
 /// The id of a request.
@@ -72,6 +74,7 @@ impl Message {
             call,
             answered: AtomicBool::new(false),
             cancelled: AtomicBool::new(false),
+            listed: AtomicBool::new(false),
         };
         if let Some(id) = id {
             message.learn_id(id);
@@ -110,6 +113,15 @@ impl Message {
     pub(in super::super) fn set_cancelled(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
+
+    pub(in super::super) fn set_listed(&self) {
+        self.listed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether other connections of the session find it; they are then taken not to any more.
+    pub(in super::super) fn take_listed(&self) -> bool {
+        self.listed.swap(false, Ordering::Relaxed)
+    }
 }
 
 impl Id {
@@ -117,6 +129,11 @@ impl Id {
     pub(in super::super) fn of(json: &Json) -> Option<Self> {
         let json: Arc<str> = json.get()?.into();
         Some(Self { key: key_of(&json), json })
+    }
+
+    /// The same; `None` also of `null`, which names no request.
+    pub(in super::super) fn unless_null(json: &Json) -> Option<Self> {
+        Self::of(json).filter(|id| &*id.json != "null")
     }
 
     /// Whether it is `other`. Some servers make a number of a text that looks like one, or the

@@ -47,6 +47,7 @@ mod tests;
 
 use std::sync::Arc;
 
+#[allow(unused_imports, reason = "some are named by the fuzz target alone")]
 pub(crate) use self::{
     capture::{Json, Text},
     facts::{
@@ -118,6 +119,7 @@ impl Config {
     }
 
     /// Keeps up to `bytes` of the first text block.
+    #[cfg(test)]
     pub(crate) fn text_bytes(self, bytes: usize) -> Self {
         Self { text_bytes: bytes, ..self }
     }

@@ -168,6 +168,7 @@ impl EventScanner {
     }
 
     /// Where the event begins, comments before it included, counted from the stream's first byte.
+    #[allow(dead_code, reason = "for the fuzz target")]
     pub(crate) fn begin(&self) -> u64 {
         self.begin
     }

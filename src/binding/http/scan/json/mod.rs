@@ -212,6 +212,7 @@ impl Scanner {
     }
 
     /// Bytes that were read since the scanner was made.
+    #[allow(dead_code, reason = "for the fuzz target")]
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }

@@ -1,4 +1,4 @@
-//! How calls end whose answer does not come by: by a fault, on another connection, or not at all.
+//! Calls whose answer does not come by: they end by a fault, on another connection, or not at all.
 
 use std::sync::Arc;
 
@@ -38,15 +38,13 @@ impl Desk {
 
     /// The same to the one that these facts are about, if that is known.
     pub(super) fn fail_one(&mut self, facts: &Facts, fault: &Fault) -> Option<String> {
-        let id = Id::of(&facts.id).filter(|id| &*id.json != "null");
+        let id = Id::unless_null(&facts.id);
         let exchange = Arc::clone(&self.exchange);
         if let Some((at, message)) = exchange.answered_by(id.as_ref(), true) {
             return self.fail_message(at, message, fault);
         }
         // Of an earlier request, or of none.
-        let call =
-            Call::begin(Kind::Request, "".into(), None, id.as_ref().map(|id| id.key.clone()));
-        self.seats.introduce(&call);
+        let call = self.stray_call(Kind::Request, id.as_ref());
         let rendering = fault.rendering(Kind::Request, call.id());
         call.report(fault.clone().into_verdict(&call).told(rendering.text.clone()));
         Some(write::failure(Kind::Request, id.as_ref(), false, &rendering))
@@ -56,25 +54,45 @@ impl Desk {
         if self.seats.is_done(at) {
             return None;
         }
+        let call = self.seats.call(at, message).clone();
+        let is_told = message.is_request() && self.contains;
+        let rendering = is_told.then(|| fault.rendering(message.kind, call.id()));
+        let text = rendering.as_ref().map(|rendering| self.written(message, rendering));
+        let verdict = (!message.is_cancelled()).then(|| {
+            let verdict = fault.clone().into_verdict(&call);
+            match rendering {
+                Some(rendering) => verdict.told(rendering.text),
+                None => verdict,
+            }
+        });
+        let bytes = text.as_ref().map(|text| text.len() as u64);
+        self.finish(at, message, bytes, |_| verdict);
+        text
+    }
+
+    /// The message has its end, as far as can be seen from here: this verdict, if any, where its
+    /// call is followed, and an answer of so many bytes.
+    pub(super) fn finish(
+        &mut self,
+        at: usize,
+        message: &Message,
+        bytes: Option<u64>,
+        verdict: impl FnOnce(&Call) -> Option<Verdict>,
+    ) {
         message.set_answered();
         self.seats.set_done(at);
-        self.leave_session(message);
-        let is_told = message.is_request() && self.contains;
-        let call = self.seats.call(at, message).clone();
-        let rendering = is_told.then(|| fault.rendering(message.kind, call.id()));
-        if !message.is_cancelled() {
-            let verdict = fault.clone().into_verdict(&call);
-            call.decide(match &rendering {
-                Some(rendering) => verdict.told(rendering.text.clone()),
-                None => verdict,
-            });
+        self.exchange.leave_session(message);
+        if self.seats.is_empty(at) {
+            return;
         }
-        let text = rendering.map(|rendering| self.written(message, &rendering));
-        if let Some(text) = &text {
-            call.set_result_bytes(text.len() as u64);
+        let call = self.seats.call(at, message);
+        if let Some(bytes) = bytes {
+            call.set_result_bytes(bytes);
+        }
+        if let Some(verdict) = verdict(call) {
+            call.decide(verdict);
         }
         self.seats.give_up(at);
-        text
     }
 
     /// What happened to a request that carried no message.
@@ -90,19 +108,24 @@ impl Desk {
 
     /// Decides the same about all that are owed an answer and will get none here.
     pub(in super::super) fn decide_rest(&mut self, verdict: impl Fn(&Call) -> Verdict) {
+        self.finish_where(|_| true, verdict);
+    }
+
+    /// The notifications have been taken.
+    pub(super) fn notified(&mut self) {
+        self.finish_where(|message| !message.is_request(), |_| Verdict::completed());
+    }
+
+    fn finish_where(
+        &mut self,
+        is_meant: impl Fn(&Message) -> bool,
+        verdict: impl Fn(&Call) -> Verdict,
+    ) {
         let exchange = Arc::clone(&self.exchange);
         for (at, message) in exchange.messages().iter().enumerate() {
-            if self.seats.is_done(at) {
-                continue;
+            if is_meant(message) && !self.seats.is_done(at) {
+                self.finish(at, message, None, |call| Some(verdict(call)));
             }
-            message.set_answered();
-            self.seats.set_done(at);
-            self.leave_session(message);
-            if !self.seats.is_empty(at) {
-                let call = self.seats.call(at, message);
-                call.decide(verdict(call));
-            }
-            self.seats.give_up(at);
         }
     }
 
@@ -141,34 +164,6 @@ impl Desk {
         }
     }
 
-    /// Other connections of the session need not look for the message any more, unless its answer
-    /// may be replayed.
-    pub(super) fn leave_session(&self, message: &Message) {
-        if let (Some(session), Some(id)) = (self.exchange.session, message.id()) {
-            if self.exchange.is_resumable() {
-                sessions::deliver(session, &id.key);
-            } else {
-                sessions::end(session, &id.key, &message.call);
-            }
-        }
-    }
-
-    /// The notifications have been taken.
-    pub(super) fn notified(&mut self) {
-        let exchange = Arc::clone(&self.exchange);
-        for (at, message) in exchange.messages().iter().enumerate() {
-            if message.is_request() || self.seats.is_done(at) {
-                continue;
-            }
-            message.set_answered();
-            self.seats.set_done(at);
-            if !self.seats.is_empty(at) {
-                self.seats.call(at, message).decide(Verdict::completed());
-            }
-            self.seats.give_up(at);
-        }
-    }
-
     /// Whether the client has asked for all of it to stop.
     pub(in super::super) fn is_unwanted(&self) -> bool {
         let mut requests = self.exchange.messages().iter().filter(|it| it.is_request()).peekable();
@@ -185,12 +180,12 @@ impl Desk {
             }
             if !self.seats.is_empty(at) {
                 let call = self.seats.call(at, message);
-                let is_open = !call.is_closed() && call.decided().is_none();
+                let is_open = !call.is_closed() && !call.is_decided();
                 match (exchange.session, message.id()) {
                     (Some(session), Some(id)) if is_open => {
                         sessions::wait(session, &id.key, message.kind, call);
                     }
-                    (Some(session), Some(id)) => drop(sessions::deliver(session, &id.key)),
+                    (Some(_), Some(_)) => exchange.leave_session(message),
                     _ => call.decide(Verdict::abandoned(None)),
                 }
             }
@@ -212,7 +207,7 @@ impl Desk {
             if message.is_answered() || self.seats.is_done(at) || self.seats.is_empty(at) {
                 continue;
             }
-            self.leave_session(message);
+            exchange.leave_session(message);
             let verdict = if exchange.is_modern() && message.is_request() {
                 Verdict::cancelled()
             } else {
