@@ -11,6 +11,9 @@
     unreachable_pub
 )]
 
+#[allow(dead_code, reason = "others need more of it")]
+#[path = "support/alone.rs"]
+mod alone;
 #[path = "support/corpus.rs"]
 mod corpus;
 

@@ -23,6 +23,8 @@ mod streams;
 #[path = "gateway/wire.rs"]
 mod wire;
 
+#[path = "support/example.rs"]
+mod example;
 // Every test binary that takes it uses a part.
 #[allow(dead_code, unreachable_pub)]
 #[path = "support/logs.rs"]

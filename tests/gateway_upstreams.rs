@@ -40,6 +40,8 @@ mod table;
 #[path = "support/upstream/mod.rs"]
 mod upstream;
 
+use support::example;
+
 /// What the modules that are shared with other tests know under this name.
 mod wire {
     pub(crate) use crate::{

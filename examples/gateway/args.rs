@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use tower_outcome::Policy;
 
@@ -13,7 +13,7 @@ gateway: tower-outcome in front of an MCP server that speaks Streamable HTTP
                     says which
   --upstream URL    the server, such as http://127.0.0.1:9000/mcp
   --policy FILE     levels, masking and the deadline of tool calls, from a TOML file
-                    (with the feature 'toml')
+                    (with the feature 'toml'); without a deadline there it is five minutes
   --help            print this on stderr
 
 The gateway has the paths of the server: with the URL above it serves /mcp and what is below it,
@@ -27,11 +27,17 @@ not compressed, since those could not be read.
 Log lines are JSON on stderr; RUST_LOG sets their filter (default: info).
 ";
 
+/// After how long a tool call is answered whose server stalls, unless the policy says. Long, since
+/// some tools work for minutes, but not for ever: the client's model waits meanwhile.
+const DEADLINE: Duration = Duration::from_secs(300);
+
 #[derive(Debug)]
 pub(crate) struct Args {
     pub(crate) listen: SocketAddr,
     pub(crate) upstream: Upstream,
     pub(crate) policy: Policy,
+    /// That of the policy.
+    pub(crate) deadline: Duration,
 }
 
 impl Args {
@@ -58,7 +64,8 @@ impl Args {
         }
         let listen = listen.ok_or_else(|| format!("--listen is missing; {LISTEN}"))?;
         let upstream = upstream.ok_or_else(|| format!("--upstream is missing; {UPSTREAM}"))?;
-        Ok(Some(Self { listen, upstream, policy }))
+        let deadline = policy.deadline_after().unwrap_or(DEADLINE);
+        Ok(Some(Self { listen, upstream, policy: policy.deadline(deadline), deadline }))
     }
 }
 

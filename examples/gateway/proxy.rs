@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// How long the server may take to accept a connection. How long it may take to answer is the
-/// policy's `deadline`, since only a tool call has to have an answer soon.
+/// policy's deadline, since only a tool call has to have an answer soon.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long an unused connection is kept. Shorter than the 5 s after which uvicorn and Node hang

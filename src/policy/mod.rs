@@ -146,6 +146,13 @@ impl Policy {
         self
     }
 
+    /// After how long a tool call without an answer is answered, where
+    /// [`deadline`](Self::deadline) has said so: for programs that have a default of their own.
+    #[must_use]
+    pub fn deadline_after(&self) -> Option<Duration> {
+        self.deadline
+    }
+
     /// Says of an error type of your own that it heals itself. It is asked about each error in a
     /// fault's source chain, after the timeouts and rate limits that this crate knows.
     #[must_use]
@@ -247,11 +254,6 @@ impl Policy {
 
     pub(crate) fn masks_undeclared(&self) -> bool {
         self.undeclared == Undeclared::Mask
-    }
-
-    /// After how long a tool call without an answer is answered.
-    pub(crate) fn deadline_after(&self) -> Option<Duration> {
-        self.deadline
     }
 
     /// The level of a failure that declares nothing.

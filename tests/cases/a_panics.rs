@@ -14,7 +14,7 @@ use tower_outcome::{OutcomeLayer, ServerHandlerExt as _, ToolError};
 use crate::{
     child::{self, Server},
     kit::{self, Asked, LAYERS, Tools, assert_fixed, boom, call, connect, connect_bare, end, line},
-    support::{Client, Transport},
+    support::{Client, Transport, alone},
 };
 
 #[tokio::test]
@@ -109,7 +109,7 @@ impl Drop for AsksForARuntime {
 async fn a11_a_destructor_that_panics_while_unwinding_ends_the_process_as_documented() {
     const TEST: &str =
         "a_panics::a11_a_destructor_that_panics_while_unwinding_ends_the_process_as_documented";
-    if kit::is_child(TEST) {
+    if alone::is_child(TEST) {
         let client = connect(Tools::new().with("panic", |_| async {
             let _held = AsksForARuntime;
             boom("the first of two")
@@ -117,7 +117,7 @@ async fn a11_a_destructor_that_panics_while_unwinding_ends_the_process_as_docume
         client.await.call("panic", json!({})).await;
         return;
     }
-    let output = kit::again(TEST, &[]);
+    let output = alone::again(TEST, &[]);
     #[cfg(unix)]
     {
         use std::os::unix::process::ExitStatusExt as _;

@@ -10,7 +10,8 @@ use tracing::{Event, Metadata, Subscriber, span};
 
 use crate::{
     child::{self, Server},
-    kit::{self, Tools, assert_fixed, boom, call, connect},
+    kit::{Tools, assert_fixed, boom, call, connect},
+    support::alone,
 };
 
 #[tokio::test]
@@ -42,7 +43,7 @@ async fn b1_a_servers_stdout_is_json_lines_and_its_log_is_elsewhere() {
 async fn b3_a_panic_hook_that_prints_to_stdout_is_kept_out_by_ours() {
     const TEST: &str = "b_stdio::b3_a_panic_hook_that_prints_to_stdout_is_kept_out_by_ours";
     const OURS: &str = "TOWER_OUTCOME_TEST_HOOK";
-    if kit::is_child(TEST) {
+    if alone::is_child(TEST) {
         std::panic::set_hook(Box::new(|_| println!("printed by the author's hook")));
         if std::env::var(OURS).is_ok() {
             tower_outcome::install_panic_hook();
@@ -61,8 +62,8 @@ async fn b3_a_panic_hook_that_prints_to_stdout_is_kept_out_by_ours() {
         rest.split_once(">>>\n").unwrap().0.to_owned()
     };
     // Nothing of ours, either way; the author's own hook runs unless ours was asked for.
-    assert_eq!(printed(kit::again(TEST, &[])), "printed by the author's hook\n");
-    assert_eq!(printed(kit::again(TEST, &[(OURS, "1")])), "");
+    assert_eq!(printed(alone::again(TEST, &[])), "printed by the author's hook\n");
+    assert_eq!(printed(alone::again(TEST, &[(OURS, "1")])), "");
 }
 
 /// Panics on each event of ours, and counts how often it was asked to.

@@ -1,12 +1,7 @@
 //! Small servers, children and checks that the cases share.
 #![allow(dead_code, reason = "two test binaries use a part each")]
 
-use std::{
-    collections::BTreeMap,
-    process::{Command, Output, Stdio},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 use rmcp::{
@@ -158,24 +153,6 @@ pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
         }
     };
     assert!(tokio::time::timeout(GUARD, poll).await.is_ok(), "waited in vain: {what}");
-}
-
-/// Runs one test of this binary again, in a process of its own, where [`is_child`] says so.
-pub(crate) fn again(test: &str, variables: &[(&str, &str)]) -> Output {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .env(CHILD, test)
-        .envs(variables.iter().copied())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
-
-const CHILD: &str = "TOWER_OUTCOME_TEST_CHILD";
-
-/// Whether this process was started by [`again`] for this test.
-pub(crate) fn is_child(test: &str) -> bool {
-    std::env::var(CHILD).is_ok_and(|child| child == test)
 }
 
 /// A source file's comments as running text, so that a line break in it does not matter.

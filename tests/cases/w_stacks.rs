@@ -1,13 +1,10 @@
 //! W: other tower services, and other transports.
 
-use std::{
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::task::{Context, Poll};
 
 use serde_json::{Value, json};
 use tower::{
-    BoxError, Layer, Service, ServiceBuilder,
+    BoxError, Service, ServiceBuilder,
     buffer::BufferLayer,
     limit::{ConcurrencyLimitLayer, GlobalConcurrencyLimitLayer},
 };
@@ -19,52 +16,8 @@ use tower_outcome::{
 
 use crate::{
     kit::{LAYERS, Tools, assert_fixed, call, connect_bare, line},
-    support::{Client, Transport},
+    support::{Client, Transport, readiness::NeedsReadiness},
 };
-
-/// A service that must have been ready itself: a clone of it was not.
-#[derive(Clone, Copy)]
-struct NeedsReadiness;
-
-struct Readied<S> {
-    inner: S,
-    is_ready: bool,
-}
-
-impl<S: Clone> Clone for Readied<S> {
-    fn clone(&self) -> Self {
-        Self { inner: self.inner.clone(), is_ready: false }
-    }
-}
-
-impl<S> Layer<S> for NeedsReadiness {
-    type Service = Readied<S>;
-
-    fn layer(&self, inner: S) -> Readied<S> {
-        Readied { inner, is_ready: false }
-    }
-}
-
-impl<S: Service<RmcpRequest>> Service<RmcpRequest> for Readied<S>
-where
-    S::Error: Into<BoxError>,
-    S::Future: Send + 'static,
-{
-    type Response = S::Response;
-    type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<S::Response, BoxError>> + Send>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.is_ready = true;
-        self.inner.poll_ready(cx).map_err(Into::into)
-    }
-
-    fn call(&mut self, request: RmcpRequest) -> Self::Future {
-        assert!(std::mem::take(&mut self.is_ready), "a service was called that was not ready");
-        let answer = self.inner.call(request);
-        Box::pin(async move { answer.await.map_err(Into::into) })
-    }
-}
 
 async fn check_healthy(stack: &str, client: Client) {
     for _ in 0..3 {

@@ -3,9 +3,8 @@
 //! Whether anybody listens is a fact about the whole process, and the other tests in this one do:
 //! so these run in a process of their own.
 
-use std::process::Command;
-
 use crate::{
+    alone::is_alone,
     check,
     choices::pieces,
     client::{Run, Setup},
@@ -18,19 +17,10 @@ use crate::{
 type Round = fn(Server) -> Call;
 
 #[test]
-fn in_a_process_of_their_own() {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "unheard::nobody_listens", "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
-    let (out, err) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && out.contains("1 passed"), "{out}\n{err}");
-}
-
-#[test]
-#[ignore = "the other test runs it, alone in its process"]
 fn nobody_listens() {
+    if !is_alone("unheard::nobody_listens") {
+        return;
+    }
     let corpus = Corpus::read();
     let mut wrong = Wrong::default();
     let rounds: [(&str, Round); 2] =

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     logs::Event,
     process::Gateway,
-    wire::{CALL, Connection, Server, chunk, post},
+    wire::{CALL, Connection, Server, arrived, chunk, post},
 };
 
 /// What the client reads of a call that the server did not answer, and the one line about it.
@@ -50,12 +50,7 @@ async fn a_server_that_is_down() {
 
 #[tokio::test]
 async fn a_server_that_hangs_up_without_a_word() {
-    let server = Server::bind().await;
-    let gateway = Gateway::start(&server.url()).await;
-    let mut client = gateway.connect().await;
-    client.send(post(CALL)).await;
-    let mut at_server = server.accept().await;
-    at_server.message().await;
+    let (_server, gateway, mut client, at_server) = arrived(post(CALL)).await;
     drop(at_server);
     let end = fault(&gateway, &mut client).await;
     assert!(end.field("cause").unwrap_or_default().contains("no answer from"), "{end:?}");
@@ -103,12 +98,7 @@ async fn a_server_that_breaks_off_before_its_answer_says_anything() {
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"json",
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n",
     ] {
-        let server = Server::bind().await;
-        let gateway = Gateway::start(&server.url()).await;
-        let mut client = gateway.connect().await;
-        client.send(post(CALL)).await;
-        let mut at_server = server.accept().await;
-        at_server.message().await;
+        let (_server, gateway, mut client, mut at_server) = arrived(post(CALL)).await;
         at_server.send(start).await;
         drop(at_server);
         fault(&gateway, &mut client).await;
@@ -117,12 +107,7 @@ async fn a_server_that_breaks_off_before_its_answer_says_anything() {
 
 #[tokio::test]
 async fn a_server_that_breaks_off_in_a_stream_of_events() {
-    let server = Server::bind().await;
-    let gateway = Gateway::start(&server.url()).await;
-    let mut client = gateway.connect().await;
-    client.send(post(CALL)).await;
-    let mut at_server = server.accept().await;
-    at_server.message().await;
+    let (_server, gateway, mut client, mut at_server) = arrived(post(CALL)).await;
     at_server
         .send(
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
@@ -145,12 +130,7 @@ async fn a_server_that_breaks_off_in_a_stream_of_events() {
 
 #[tokio::test]
 async fn a_page_for_people_is_no_answer() {
-    let server = Server::bind().await;
-    let gateway = Gateway::start(&server.url()).await;
-    let mut client = gateway.connect().await;
-    client.send(post(CALL)).await;
-    let mut at_server = server.accept().await;
-    at_server.message().await;
+    let (_server, gateway, mut client, mut at_server) = arrived(post(CALL)).await;
     at_server
         .send(
             "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 12\r\n\r\n\
@@ -159,6 +139,13 @@ async fn a_page_for_people_is_no_answer() {
         .await;
     let end = fault(&gateway, &mut client).await;
     assert_eq!(end.field("code"), Some("upstream_error"), "{end:?}");
+}
+
+/// Five minutes are too long for a test; that a deadline is kept is the next one's.
+#[tokio::test]
+async fn a_server_that_stalls_is_not_waited_for_for_ever() {
+    let gateway = Gateway::start("http://127.0.0.1:9/mcp").await;
+    assert_eq!(gateway.deadline, "300s");
 }
 
 #[cfg(feature = "toml")]
@@ -170,6 +157,7 @@ async fn a_server_that_stalls_is_waited_for_as_long_as_the_policy_says() {
     let server = Server::bind().await;
     let gateway = Gateway::start_with(&server.url(), &["--policy", path]).await;
     std::fs::remove_file(&file).expect("the file");
+    assert_eq!(gateway.deadline, "50ms");
     let mut client = gateway.connect().await;
     client.send(post(CALL)).await;
     let mut at_server = server.accept().await;
@@ -184,12 +172,8 @@ async fn a_server_that_stalls_is_waited_for_as_long_as_the_policy_says() {
 /// Where no layer could answer any more, a broken body is broken for the client too.
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_not_ended_cleanly() {
-    let server = Server::bind().await;
-    let gateway = Gateway::start(&server.url()).await;
-    let mut client = gateway.connect().await;
-    client.send("GET /.well-known/x HTTP/1.1\r\nHost: g\r\n\r\n").await;
-    let mut at_server = server.accept().await;
-    at_server.head().await;
+    let (_server, _gateway, mut client, mut at_server) =
+        arrived("GET /.well-known/x HTTP/1.1\r\nHost: g\r\n\r\n").await;
     at_server
         .send("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\nhalf")
         .await;

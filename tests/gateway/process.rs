@@ -1,11 +1,9 @@
 //! The example as a child process.
 
 use std::{
-    env, fs,
     path::{Path, PathBuf},
-    process::{Command as Build, ExitStatus, Stdio},
+    process::{ExitStatus, Stdio},
     sync::OnceLock,
-    time::SystemTime,
 };
 
 use tokio::{
@@ -15,18 +13,18 @@ use tokio::{
 };
 
 use crate::{
-    GUARD,
+    GUARD, example,
     logs::{FILTER, Logs},
     wire::Connection,
 };
-
-const EXAMPLE: &str = "gateway";
 
 /// A running gateway. It is killed when this is dropped.
 pub(crate) struct Gateway {
     child: Child,
     pub(crate) logs: Logs,
     address: String,
+    /// How long it says that it waits for a tool's answer.
+    pub(crate) deadline: String,
 }
 
 impl Gateway {
@@ -60,10 +58,12 @@ impl Gateway {
         let address = logs.wait_for(|events| {
             let line = events.iter().find(|event| event.message == "listening")?;
             assert_eq!(line.field("upstream"), Some(logged));
-            line.field("addr").map(str::to_owned)
+            let field = |name| line.field(name).map(str::to_owned);
+            field("addr").zip(field("deadline"))
         });
-        let address = address.await.unwrap_or_else(|| panic!("no address:\n{}", logs.raw()));
-        Self { child, logs, address }
+        let said = address.await.unwrap_or_else(|| panic!("no address:\n{}", logs.raw()));
+        let (address, deadline) = said;
+        Self { child, logs, address, deadline }
     }
 
     pub(crate) async fn connect(&self) -> Connection {
@@ -74,7 +74,13 @@ impl Gateway {
     #[cfg(unix)]
     pub(crate) fn terminate(&self) {
         let kill = format!("kill -TERM {}", self.child.id().expect("a running child"));
-        assert!(Build::new("sh").args(["-c", &kill]).status().expect("sh runs").success());
+        assert!(
+            std::process::Command::new("sh")
+                .args(["-c", &kill])
+                .status()
+                .expect("sh runs")
+                .success()
+        );
     }
 
     pub(crate) async fn ended(&mut self) -> ExitStatus {
@@ -82,44 +88,8 @@ impl Gateway {
     }
 }
 
-/// The example's binary. `cargo test` builds it, `cargo test --test name` does not: it is built
-/// here, once, if it is missing or older than its sources.
+/// The example's binary.
 pub(crate) fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        let test = env::current_exe().expect("the path of this test");
-        let profile = test.parent().and_then(Path::parent).expect("target/<profile>/deps/<test>");
-        let name = format!("{EXAMPLE}{}", env::consts::EXE_SUFFIX);
-        let binary = profile.join("examples").join(name);
-        if !is_fresh(&binary) {
-            build(profile);
-        }
-        binary
-    })
-}
-
-fn is_fresh(binary: &Path) -> bool {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let sources = [root.join("src"), root.join("examples").join(EXAMPLE)];
-    let changed = sources.iter().filter_map(|source| newest(source)).max();
-    fs::metadata(binary).and_then(|meta| meta.modified()).ok() >= changed
-}
-
-fn newest(path: &Path) -> Option<SystemTime> {
-    if path.is_dir() {
-        return fs::read_dir(path).ok()?.filter_map(|entry| newest(&entry.ok()?.path())).max();
-    }
-    fs::metadata(path).ok()?.modified().ok()
-}
-
-fn build(profile: &Path) {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Build::new(cargo);
-    build
-        .args(["build", "--quiet", "--all-features", "--example", EXAMPLE])
-        .current_dir(env!("CARGO_MANIFEST_DIR"));
-    if profile.ends_with("release") {
-        build.arg("--release");
-    }
-    assert!(build.status().expect("cargo runs").success(), "the example does not build");
+    BINARY.get_or_init(|| example::binary("gateway"))
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     process::Gateway,
-    wire::{CALL, CALLED, LIST, LISTED, Server, chunk, ok, post},
+    wire::{CALL, CALLED, LIST, LISTED, Server, arrived, chunk, ok, post},
 };
 
 const SSE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
@@ -11,12 +11,7 @@ const SSE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
 
 #[tokio::test]
 async fn each_event_of_a_post_is_read_before_the_server_sends_the_next() {
-    let server = Server::bind().await;
-    let gateway = Gateway::start(&server.url()).await;
-    let mut client = gateway.connect().await;
-    client.send(post(CALL)).await;
-    let mut at_server = server.accept().await;
-    at_server.message().await;
+    let (_server, _gateway, mut client, mut at_server) = arrived(post(CALL)).await;
     at_server.send(SSE).await;
     let head = client.head().await;
     assert_eq!(head.get("content-type"), Some("text/event-stream"));
@@ -41,12 +36,8 @@ async fn each_event_of_a_post_is_read_before_the_server_sends_the_next() {
 
 #[tokio::test]
 async fn each_event_of_a_get_is_read_before_the_server_sends_the_next() {
-    let server = Server::bind().await;
-    let gateway = Gateway::start(&server.url()).await;
-    let mut client = gateway.connect().await;
-    client.send("GET /mcp HTTP/1.1\r\nHost: g\r\nAccept: text/event-stream\r\n\r\n").await;
-    let mut at_server = server.accept().await;
-    at_server.head().await;
+    let (_server, _gateway, mut client, mut at_server) =
+        arrived("GET /mcp HTTP/1.1\r\nHost: g\r\nAccept: text/event-stream\r\n\r\n").await;
     at_server.send(SSE).await;
     assert_eq!(client.head().await.status(), "200");
     for number in 0..20 {
@@ -194,12 +185,8 @@ async fn a_call_in_flight_is_answered_before_the_gateway_ends() {
 #[cfg(unix)]
 #[tokio::test]
 async fn an_open_stream_does_not_keep_the_gateway_alive() {
-    let server = Server::bind().await;
-    let mut gateway = Gateway::start(&server.url()).await;
-    let mut client = gateway.connect().await;
-    client.send("GET /mcp HTTP/1.1\r\nHost: g\r\nAccept: text/event-stream\r\n\r\n").await;
-    let mut at_server = server.accept().await;
-    at_server.head().await;
+    let (_server, mut gateway, mut client, mut at_server) =
+        arrived("GET /mcp HTTP/1.1\r\nHost: g\r\nAccept: text/event-stream\r\n\r\n").await;
     at_server.send(SSE).await;
     client.head().await;
     gateway.terminate();

@@ -6,7 +6,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::GUARD;
+use crate::{GUARD, process::Gateway};
 
 /// A server that says what a test tells it to.
 pub(crate) struct Server(TcpListener);
@@ -180,6 +180,20 @@ impl Connection {
     pub(crate) async fn reset(self) {
         self.stream.readable().await.expect("something unread");
     }
+}
+
+/// A request on its way: a client has sent it to a gateway, and a server has read it. Gives the
+/// server, the gateway, and both ends.
+pub(crate) async fn arrived(
+    request: impl AsRef<[u8]>,
+) -> (Server, Gateway, Connection, Connection) {
+    let server = Server::bind().await;
+    let gateway = Gateway::start(&server.url()).await;
+    let mut client = gateway.connect().await;
+    client.send(request).await;
+    let mut at_server = server.accept().await;
+    at_server.message().await;
+    (server, gateway, client, at_server)
 }
 
 /// A request to `/mcp` with this body.

@@ -6,8 +6,8 @@ use tower_outcome::{Call, OutcomeLayer, ServerHandlerExt as _, ToolError};
 
 use crate::{
     fields::assert_fit_to_print,
-    kit::{self, Asked, Tools, assert_fixed, boom, call, connect, connect_in, end, line},
-    support::{Client, Event},
+    kit::{Asked, Tools, assert_fixed, boom, call, connect, connect_in, end, line},
+    support::{Client, Event, alone::is_alone},
 };
 
 /// A tool that asks another layered server, with its own context.
@@ -199,10 +199,7 @@ async fn a_cause_from_a_task_of_its_own_is_found_by_its_reference() {
 /// Where a panic happened is known from the hook, which not every panic passes.
 #[tokio::test]
 async fn a_place_is_that_of_the_panic_that_was_caught() {
-    const TEST: &str = "inside::a_place_is_that_of_the_panic_that_was_caught";
-    if !kit::is_child(TEST) {
-        let output = kit::again(TEST, &[]);
-        assert!(output.status.success(), "{output:?}");
+    if !is_alone("inside::a_place_is_that_of_the_panic_that_was_caught") {
         return;
     }
     tower_outcome::install_panic_hook();

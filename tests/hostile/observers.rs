@@ -23,8 +23,8 @@ use tracing::{Event, Metadata, Subscriber, span, subscriber::Interest};
 use crate::{
     child::{Server, Stderr},
     fields::assert_fit_to_print,
-    kit::{self, Tools, boom, call, connect_bare, connect_in, line, our_lines},
-    support::{Client, Logs, Revision},
+    kit::{Tools, boom, call, connect_bare, connect_in, line, our_lines},
+    support::{Client, Logs, Revision, alone::is_alone},
 };
 
 pub(crate) fn endings() -> Tools {
@@ -236,10 +236,7 @@ async fn a_hook_that_logs_and_looks_around() {
 /// In a process of its own, since subscribers of other tests count as somebody who listens.
 #[tokio::test]
 async fn nobody_listens_and_the_answers_are_the_same() {
-    const TEST: &str = "observers::nobody_listens_and_the_answers_are_the_same";
-    if !kit::is_child(TEST) {
-        let output = kit::again(TEST, &[]);
-        assert!(output.status.success(), "{output:?}");
+    if !is_alone("observers::nobody_listens_and_the_answers_are_the_same") {
         return;
     }
     let told = Arc::new(AtomicUsize::new(0));

@@ -321,21 +321,3 @@ pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
     };
     assert!(tokio::time::timeout(GUARD, poll).await.is_ok(), "waited in vain: {what}");
 }
-
-const CHILD: &str = "TOWER_OUTCOME_TEST_CHILD";
-
-/// Runs a test again in a process of its own, and says whether this is that process: what a
-/// process has one of, other tests would use as well.
-pub(crate) fn is_alone(test: &str) -> bool {
-    if std::env::var(CHILD).is_ok_and(|child| child == test) {
-        return true;
-    }
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .env(CHILD, test)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
-    false
-}

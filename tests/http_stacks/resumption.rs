@@ -12,10 +12,10 @@ use tower_outcome::{ContainLayer, LogLayer, OutcomeLayer};
 
 use crate::{
     kit::{
-        Fake, Got, Script, call, call_text, data, error, event, fake, guarded, is_alone, is_error,
-        line, lines, post, read, send, sse_response, status, success, whole_call,
+        Fake, Got, Script, call, call_text, data, error, event, fake, guarded, is_error, line,
+        lines, post, read, send, sse_response, status, success, whole_call,
     },
-    support::Logs,
+    support::{Logs, alone::is_alone},
 };
 
 const COMPLETED: &str = "INFO tool_call_completed completed -";

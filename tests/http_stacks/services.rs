@@ -33,48 +33,8 @@ use crate::{
         self, Fake, Script, answers, assert_fixed, call, fake, guarded, healthy, json_response,
         line, lines, read, send, success, whole_call,
     },
-    support::Logs,
+    support::{Logs, readiness::NeedsReadiness},
 };
-
-/// A service that must have been ready itself: a clone of it was not.
-#[derive(Clone, Copy)]
-struct NeedsReadiness;
-
-struct Readied<S> {
-    inner: S,
-    is_ready: bool,
-}
-
-impl<S: Clone> Clone for Readied<S> {
-    fn clone(&self) -> Self {
-        Self { inner: self.inner.clone(), is_ready: false }
-    }
-}
-
-impl<S> Layer<S> for NeedsReadiness {
-    type Service = Readied<S>;
-
-    fn layer(&self, inner: S) -> Readied<S> {
-        Readied { inner, is_ready: false }
-    }
-}
-
-impl<S: Service<R>, R> Service<R> for Readied<S> {
-    type Response = S::Response;
-    type Error = S::Error;
-    type Future = S::Future;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        let ready = self.inner.poll_ready(cx);
-        self.is_ready = ready.is_ready();
-        ready
-    }
-
-    fn call(&mut self, request: R) -> S::Future {
-        assert!(std::mem::take(&mut self.is_ready), "a service was called that was not ready");
-        self.inner.call(request)
-    }
-}
 
 #[tokio::test]
 async fn the_service_that_is_called_is_the_one_that_was_ready() {

@@ -12,10 +12,10 @@ use tower_outcome::{OutcomeLayer, Policy, Undeclared};
 
 use crate::{
     kit::{
-        Got, Script, answers, assert_fixed, call, data, error, event, guarded, is_alone, is_error,
+        Got, Script, answers, assert_fixed, call, data, error, event, guarded, is_error,
         json_response, line, lines, only, post, send, sse_response, success, whole_call,
     },
-    support::Logs,
+    support::{Logs, alone::is_alone},
 };
 
 const SECRET: &str = "postgres://svc:hunter2@db";

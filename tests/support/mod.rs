@@ -10,14 +10,17 @@
 // Every test binary that says `mod support;` compiles all of it and uses a part.
 #![allow(dead_code, unused_imports, unreachable_pub, missing_debug_implementations)]
 
+pub(crate) mod alone;
 mod answer;
 mod client;
+pub(crate) mod example;
 mod http;
 mod inbox;
 mod lines;
 pub(crate) mod logs;
 mod messages;
 mod process;
+pub(crate) mod readiness;
 mod sse;
 
 /// The server of the example, to serve in this process.

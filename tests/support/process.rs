@@ -1,11 +1,9 @@
 //! The example as a child process.
 
 use std::{
-    env, fs,
     path::{Path, PathBuf},
-    process::{Command as Build, Stdio},
+    process::Stdio,
     sync::OnceLock,
-    time::SystemTime,
 };
 
 use tokio::{
@@ -14,11 +12,10 @@ use tokio::{
 };
 
 use super::{
+    example,
     inbox::Inbox,
     logs::{FILTER, Logs},
 };
-
-const EXAMPLE: &str = "misbehaving_server";
 
 /// A running server. It is killed when this is dropped.
 pub(super) struct Process {
@@ -69,44 +66,8 @@ async fn collect(mut from: impl AsyncRead + Unpin, keep: impl Fn(&[u8])) {
     }
 }
 
-/// The example's binary. `cargo test` builds it, `cargo test --test name` does not: it is built
-/// here, once, if it is missing or older than its sources.
+/// The example's binary.
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        let test = env::current_exe().expect("the path of this test");
-        let profile = test.parent().and_then(Path::parent).expect("target/<profile>/deps/<test>");
-        let name = format!("{EXAMPLE}{}", env::consts::EXE_SUFFIX);
-        let binary = profile.join("examples").join(name);
-        if !is_fresh(&binary) {
-            build(profile);
-        }
-        binary
-    })
-}
-
-fn is_fresh(binary: &Path) -> bool {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let sources = [root.join("src"), root.join("examples").join(EXAMPLE)];
-    let changed = sources.iter().filter_map(|source| newest(source)).max();
-    fs::metadata(binary).and_then(|meta| meta.modified()).ok() >= changed
-}
-
-fn newest(path: &Path) -> Option<SystemTime> {
-    if path.is_dir() {
-        return fs::read_dir(path).ok()?.filter_map(|entry| newest(&entry.ok()?.path())).max();
-    }
-    fs::metadata(path).ok()?.modified().ok()
-}
-
-fn build(profile: &Path) {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Build::new(cargo);
-    build
-        .args(["build", "--quiet", "--all-features", "--example", EXAMPLE])
-        .current_dir(env!("CARGO_MANIFEST_DIR"));
-    if profile.ends_with("release") {
-        build.arg("--release");
-    }
-    assert!(build.status().expect("cargo runs").success(), "the example does not build");
+    BINARY.get_or_init(|| example::binary("misbehaving_server"))
 }
