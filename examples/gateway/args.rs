@@ -35,9 +35,8 @@ const DEADLINE: Duration = Duration::from_secs(300);
 pub(crate) struct Args {
     pub(crate) listen: SocketAddr,
     pub(crate) upstream: Upstream,
+    /// It has a deadline.
     pub(crate) policy: Policy,
-    /// That of the policy.
-    pub(crate) deadline: Duration,
 }
 
 impl Args {
@@ -65,7 +64,7 @@ impl Args {
         let listen = listen.ok_or_else(|| format!("--listen is missing; {LISTEN}"))?;
         let upstream = upstream.ok_or_else(|| format!("--upstream is missing; {UPSTREAM}"))?;
         let deadline = policy.deadline_after().unwrap_or(DEADLINE);
-        Ok(Some(Self { listen, upstream, policy: policy.deadline(deadline), deadline }))
+        Ok(Some(Self { listen, upstream, policy: policy.deadline(deadline) }))
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) async fn serve(args: Args) -> Result<(), String> {
         let _ = stream.set_nodelay(true);
     });
 
+    let deadline = args.policy.deadline_after().map(|deadline| format!("{deadline:?}"));
     let proxy = ServiceBuilder::new()
         .layer(OutcomeLayer::new().policy(args.policy))
         .service(Proxy::new(Arc::clone(&upstream)));
@@ -42,7 +43,7 @@ pub(crate) async fn serve(args: Args) -> Result<(), String> {
         .layer(middleware::from_fn_with_state(Arc::clone(&upstream), only_what_is_for_it));
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
 
-    tracing::info!(addr = %bound, upstream = %upstream, deadline = ?args.deadline, "listening");
+    tracing::info!(addr = %bound, upstream = %upstream, deadline, "listening");
     let server = axum::serve(listener, service).with_graceful_shutdown(interrupted());
     tokio::select! {
         ended = server => ended.map_err(|error| format!("--listen: {error}")),

@@ -14,13 +14,13 @@ use futures::future::BoxFuture;
 use http::{Request, Response, header};
 use serde_json::json;
 use tower::{BoxError, Layer as _, Service, ServiceExt as _};
-use tower_outcome::{ClassifyLayer, ContainLayer, LogLayer, OutcomeLayer};
+use tower_outcome::{ClassifyLayer, ContainLayer, LogLayer, OutcomeLayer, Policy, Undeclared};
 
 use crate::{
     kit::{
         Got, Piece, Script, answers, assert_fixed, call, call_2026, call_for_events, data, event,
-        fake, guarded, json_response, line, lines, post, read, send, sse_response, success,
-        whole_call,
+        fake, guarded, is_error, json_response, line, lines, post, read, send, sse_response,
+        success, whole_call,
     },
     script::Watch,
     support::Logs,
@@ -376,4 +376,15 @@ async fn what_has_no_id_is_an_empty_500_and_one_event() {
         let failed: Vec<_> = failed.iter().filter(|line| !line.contains("received")).collect();
         assert_eq!(failed, [expected]);
     }
+}
+
+#[tokio::test]
+async fn containment_alone_has_a_policy_too() {
+    let failing = || answers(|| json_response(is_error(&7.into(), "SECRET")));
+    let got = send(ContainLayer::new().layer(failing()), call()).await;
+    assert!(got.text().contains("SECRET"), "{got:?}");
+    let policy = Policy::new().undeclared(Undeclared::Mask);
+    let got = send(ContainLayer::new().policy(policy).layer(failing()), call()).await;
+    assert!(!got.text().contains("SECRET"), "{got:?}");
+    assert_eq!(got.message()["result"]["isError"], true);
 }

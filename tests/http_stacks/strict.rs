@@ -262,13 +262,17 @@ async fn what_is_masked_stays_so_on_a_stream_that_is_taken_up_again() {
     // The answer, a replay of it, and one that nobody here knows the request of.
     let mut first = call();
     first.headers_mut().insert("mcp-session-id", "strict-1".parse().unwrap());
-    for got in [
-        send(service.clone(), first).await,
-        send(service.clone(), get("strict-1")).await,
-        send(service, get("strict-2")).await,
+    let (logs, _guard) = Logs::capture();
+    let failed = "ERROR tool_call_failed undeclared undeclared_error";
+    for (request, told) in [
+        (first, &[failed][..]),
+        (get("strict-1"), &[failed]),
+        (get("strict-2"), &[failed, "ERROR tool_failed undeclared undeclared_error"]),
     ] {
+        let got = send(service.clone(), request).await;
         assert!(!got.text().contains("hunter2"), "{got:?}");
         assert_eq!(got.message()["result"]["isError"], true, "{got:?}");
+        assert_eq!(lines(&logs), told);
     }
     // Nor does the result of a task say more than the tool's own would.
     let service = OutcomeLayer::new()

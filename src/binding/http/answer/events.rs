@@ -55,13 +55,13 @@ impl EventsAnswer {
             match seen {
                 Seen::End => self.end(),
                 Seen::Dispatch => {
+                    self.dispatched(desk);
                     for facts in std::mem::take(&mut self.messages) {
                         desk.decide(&facts, None);
                     }
                     if std::mem::take(&mut self.has_message) {
                         desk.decide_alone(self.scanner.facts(), None);
                     }
-                    self.dispatched(desk);
                 }
                 Seen::Envelope | Seen::Nothing => {}
             }
@@ -85,6 +85,7 @@ impl EventsAnswer {
                 Seen::Envelope => self.envelope(desk)?,
                 Seen::End => self.end(),
                 Seen::Dispatch => {
+                    self.dispatched(desk);
                     // An error that never ended says what it must not, to whoever reads bytes.
                     let is_unfit = self.mode == Mode::Holding && self.is_unfit();
                     let replacement = if is_unfit {
@@ -111,7 +112,6 @@ impl EventsAnswer {
                     event = at;
                     self.mode = Mode::Deciding;
                     self.is_inside = false;
-                    self.dispatched(desk);
                 }
                 Seen::Nothing if read == 0 => break,
                 Seen::Nothing => {}
@@ -214,6 +214,7 @@ impl EventsAnswer {
         Some(with_data(raw.as_deref().unwrap_or_default(), &text))
     }
 
+    /// The event has ended, and with its id it can be asked for again.
     fn dispatched(&self, desk: &Desk) {
         if self.scanner.has_event_id() {
             desk.exchange.set_resumable();
