@@ -137,6 +137,7 @@
 //!   [`ContradictionKind`]);
 //! - [`Policy`] for levels, deadlines and what counts as a failure, with [`Undeclared`], [`Heals`],
 //!   [`Level`] and [`Code`], [`SoftErrors`] and [`ResultClassifier`], [`Refusal`];
+//! - [`contain`] for work that goes on behind an answer; see [tasks](#tasks);
 //! - [`OnOutcome`] to count, with [`Record`], [`Failure`] and [`Outcome`]; [`Redact`] to hide more;
 //! - [`Call`] to leave a note in the log line; [`install_panic_hook`].
 //!
@@ -182,6 +183,30 @@
 //!
 //! On stdio the log must go to stderr: `tracing_subscriber::fmt().with_writer(std::io::stderr)`,
 //! without ANSI colours. Nothing in this crate ever writes to stdout.
+//!
+//! # Tasks
+//!
+//! A tool call that is answered with a task is `tool_call_deferred`, with the `task_id`. What the task
+//! ends in is one more event, as for any tool call, with the tool's name, the same `call_id`, and
+//! `duration_ms` counted from the call: written when an answer shows it first, however often it is
+//! asked for, and on whatever connection.
+//!
+//! | form | the end is seen in |
+//! |---|---|
+//! | the extension `io.modelcontextprotocol/tasks` (SEP-2663) | the answer to `tasks/get`; over HTTP also `notifications/tasks` |
+//! | 2025-11-25 | the answer to `tasks/result`. `tasks/get`, `tasks/cancel` and, over HTTP, `notifications/tasks/status` show a status only: `cancelled` is an end, `completed` and `failed` are one where nobody fetches the result in time (`undeclared_error`) |
+//!
+//! `tasks/get` and its like are requests of their own, which complete at DEBUG whatever became of the
+//! task. A fault's text is withheld in their answers as in any other, and so is the task's
+//! `statusMessage` then. A task is remembered for its TTL, an hour where it has none, and up to 8192
+//! of them; one whose end nobody has seen by then is `tool_call_abandoned`, with the reason
+//! `forgotten`. The memory is one for the process, so that layers may be made anew for each session;
+//! servers in one process that give out the same ids need a [route](LogLayer::route) each. A task
+//! that failed and that nobody remembers, as after a restart, is one `tool_failed`.
+//!
+//! Work that a task does runs outside of all layers. [`contain`] makes its panics errors like any
+//! other, and leaves their causes for the event about the task; round an operation of rmcp's
+//! `TaskManager`, which would stay `working`, there is `binding::rmcp::contain_operation`.
 //!
 //! # The layers
 //!
@@ -230,6 +255,7 @@ mod outcome_layer;
 mod policy;
 mod ready;
 mod redact;
+mod sweep;
 mod target;
 mod text;
 mod timer;
@@ -248,7 +274,7 @@ pub use crate::{
         Verdict,
     },
     classify::{Classify, ClassifyFuture, ClassifyLayer, ResultClassifier, SoftErrors},
-    contain::{Contain, ContainFuture, ContainLayer},
+    contain::{Contain, ContainFuture, ContainLayer, ContainedWork, contain},
     log::{Log, LogFuture, LogLayer, OnOutcome},
     only_tools::{OnlyTools, OnlyToolsFuture, OnlyToolsLayer, only_tools},
     outcome::{Actor, Cause, Code, Declared, Failure, Level, Outcome, Reason, Retryable},

@@ -15,6 +15,7 @@ pub mod http;
 pub mod rmcp;
 #[cfg(feature = "rmcp")]
 mod schema;
+mod view;
 
 use std::{
     borrow::Cow,
@@ -22,12 +23,12 @@ use std::{
     task::{Context, Poll},
 };
 
-use serde_json::{Map, Value};
-
+pub use self::view::{Answer, ErrorView, ResultView, TaskEnd, TaskView};
+pub use crate::call::{NewTask, TaskForm, TaskStatus};
 use crate::{
     call::{Call, Kind, Origin, RequestId},
     outcome::Reason,
-    tool_error::{Declaration, Rendering},
+    tool_error::Rendering,
 };
 
 /// A request as the layers see it.
@@ -49,6 +50,12 @@ pub trait McpRequest {
 
     /// The JSON-RPC id, on requests.
     fn id(&self) -> Option<RequestId>;
+
+    /// The task that it asks about: on `tasks/get`, `tasks/result`, `tasks/cancel` and
+    /// `tasks/update`. `None` by default, for protocol libraries without tasks.
+    fn task_id(&self) -> Option<&str> {
+        None
+    }
 
     /// Where it came from. Asked once a call, and only where somebody listens.
     fn origin(&self) -> Origin;
@@ -81,69 +88,14 @@ pub trait McpReply: Sized {
     /// a [tool call](Kind::ToolCall), a JSON-RPC error with the record in `data` for anything else
     /// that has an id, and nothing for a notification.
     fn failure(kind: Kind, rendering: Rendering) -> Self;
-}
 
-/// What an answer says.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum Answer<'a> {
-    /// A result of any kind but those below.
-    Result(ResultView<'a>),
-    /// A task was created.
-    Deferred {
-        /// The task's id.
-        task_id: Option<&'a str>,
-    },
-    /// The server asks for input.
-    InputRequired,
-    /// A JSON-RPC error.
-    Error(ErrorView<'a>),
-    /// The message was a notification and has been handled.
-    Nothing,
-}
-
-impl Answer<'_> {
-    /// Whether it is a result that nothing speaks against: no flag, no record.
-    #[inline]
-    pub(crate) fn is_plain_success(&self) -> bool {
-        match self {
-            Self::Result(result) => {
-                !result.is_error
-                    && result.meta.is_none_or(|meta| !meta.contains_key(Declaration::KEY))
-            }
-            Self::Nothing => true,
-            Self::Deferred { .. } | Self::InputRequired | Self::Error(_) => false,
-        }
+    /// This answer, which is [one about a task](Answer::Task), with `rendering` in the place of
+    /// what the task ended in and of its status message: the text of neither is for the client. By
+    /// default the request for it fails instead.
+    #[must_use]
+    fn with_task_end(self, rendering: Rendering) -> Self {
+        Self::failure(Kind::Request, rendering)
     }
-}
-
-/// A result, as far as it matters for its verdict.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ResultView<'a> {
-    /// The `isError` flag of a tool's result.
-    pub is_error: bool,
-    /// Its `_meta`.
-    pub meta: Option<&'a Map<String, Value>>,
-    /// Its first text block.
-    pub text: Option<&'a str>,
-    /// Whether that block is all of its content.
-    pub is_text_alone: bool,
-    /// Its `structuredContent`.
-    pub structured: Option<&'a Value>,
-    /// Whether the text, or `structuredContent` if there is one, is only a part of what there is:
-    /// nobody can tell what a classifier would find in the rest.
-    pub is_cut: bool,
-}
-
-/// A JSON-RPC error.
-#[derive(Clone, Copy, Debug)]
-pub struct ErrorView<'a> {
-    /// Its code.
-    pub code: i64,
-    /// Its message.
-    pub message: &'a str,
-    /// Its data.
-    pub data: Option<&'a Value>,
 }
 
 /// Watches whether somebody still waits for an answer.
@@ -201,6 +153,9 @@ pub(crate) fn call_of<R: McpRequest>(request: &mut R, is_needed: bool) -> Option
         _ if is_needed => Call::begin(kind, method, request.tool(), id),
         _ => return None,
     };
+    if let Some(task_id) = request.task_id() {
+        call.set_asked_task(task_id);
+    }
     request.set_call(call.clone());
     Some(call)
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    call::{Call, CallId, Kind, Origin, Record, State, Verdict, record},
+    call::{Call, CallId, Kind, Origin, Record, State, Verdict, record, tasks},
     outcome::{Code, Outcome},
 };
 
@@ -44,6 +44,7 @@ impl Call {
         let waker = state.waker.take();
         let deposit = state.deposit.take();
         let notes = std::mem::take(&mut state.notes);
+        let (asked_task, background) = (state.task_id.clone(), state.background.take());
         // Those two stay, for what is reported after the terminal event.
         let sinks = state.sinks.clone();
         let origin = state.origin.clone();
@@ -53,14 +54,15 @@ impl Call {
         // From here on others' code runs: subscribers, hooks, redactors.
         drop(waker);
         let (verdict, at) = decided.unwrap_or_else(|| (otherwise(), Instant::now()));
-        let (verdict, lost) = settle(verdict, deposit);
+        let (mut verdict, lost) = settle(verdict, deposit);
+        let created = verdict.task.take();
         let level = record::level_of(self.0.kind, verdict.failure.as_deref(), !traffic.is_unread);
         if sinks.want(level) {
             let record = Record {
                 outcome: verdict.outcome,
                 failure: verdict.failure,
                 reason: verdict.reason,
-                task_id: verdict.task_id,
+                task_id: created.as_ref().map(|task| task.id.clone()).or(asked_task),
                 duration: at.saturating_duration_since(self.0.started),
                 notes,
                 request_bytes: traffic.request,
@@ -76,6 +78,14 @@ impl Call {
         if let Some(lost) = lost {
             self.report(lost);
         }
+        match (created, background) {
+            (Some(task), background) => {
+                tasks::remember(background.unwrap_or_else(|| self.sibling()), &task);
+            }
+            // Nobody will ask how it ended.
+            (None, Some(background)) => background.close_untold(),
+            (None, None) => {}
+        }
     }
 
     pub(super) fn record_of_lost(&self, verdict: Verdict, origin: Arc<Origin>) -> Record {
@@ -83,6 +93,7 @@ impl Call {
             outcome: verdict.outcome,
             failure: verdict.failure,
             duration: self.0.started.elapsed(),
+            task_id: self.asked_task(),
             ..self.blank_record(origin)
         }
     }

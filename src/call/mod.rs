@@ -5,6 +5,7 @@
 //! which is seen further out overrules a success seen further in. When the last seat is given up
 //! the call is closed and its one terminal event written; what is known afterwards makes none.
 
+mod background;
 mod ending;
 mod event;
 mod facts;
@@ -16,6 +17,8 @@ mod redaction;
 mod scope;
 mod seat;
 mod sink;
+mod task;
+mod tasks;
 mod verdict;
 
 use std::{
@@ -33,13 +36,19 @@ use std::{
 #[cfg(feature = "http")]
 pub(crate) use self::seat::Waiting;
 pub(crate) use self::{
-    ending::report_without_call, hold::Hold, name::Name, seat::Seat, sink::Sink,
+    ending::report_without_call,
+    hold::Hold,
+    name::Name,
+    seat::Seat,
+    sink::Sink,
+    tasks::{Remembered, find as find_task},
 };
 use self::{facts::Traffic, id::CallIdText, sink::Sinks};
 pub use self::{
     id::CallId,
     record::{Client, Kind, Origin, Record, RequestId, Session, TraceContext},
     scope::Scoped,
+    task::{NewTask, TaskForm, TaskStatus},
     verdict::Verdict,
 };
 use crate::{outcome::Outcome, policy::Policy, text, unwind};
@@ -95,6 +104,10 @@ struct State {
     sinks: Sinks,
     notes: Vec<(&'static str, String)>,
     traffic: Traffic,
+    /// The task that it is, or that it asks about.
+    task_id: Option<Box<str>>,
+    /// What of it goes on behind its answer.
+    background: Option<Call>,
     /// How many wait for an end that may come on another connection, without working on it.
     waiting: u32,
 }

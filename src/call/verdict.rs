@@ -1,5 +1,6 @@
 //! What was decided about a call.
 
+use super::task::{CreatedTask, NewTask};
 use crate::outcome::{Actor, Cause, Code, Declared, Failure, Level, Outcome, Reason};
 
 /// How a call ended, as one of the layers saw it.
@@ -8,14 +9,15 @@ pub struct Verdict {
     pub(super) outcome: Outcome,
     pub(super) failure: Option<Box<Failure>>,
     pub(super) reason: Option<Reason>,
-    pub(super) task_id: Option<Box<str>>,
+    /// The task that goes on with it.
+    pub(super) task: Option<Box<CreatedTask>>,
     /// The failure's text is what went out, whatever came from further in.
     is_told: bool,
 }
 
 impl Verdict {
     fn plain(outcome: Outcome) -> Self {
-        Self { outcome, failure: None, reason: None, task_id: None, is_told: false }
+        Self { outcome, failure: None, reason: None, task: None, is_told: false }
     }
 
     /// The result fits the contract.
@@ -30,16 +32,23 @@ impl Verdict {
         Self::plain(Outcome::InputRequired)
     }
 
-    /// The call goes on as the task with this id.
+    /// The call goes on as this task, whose end is told when it is seen. Of one without an id
+    /// nothing more is known.
     #[must_use]
-    pub fn deferred(task_id: Option<&str>) -> Self {
-        Self { task_id: task_id.map(Into::into), ..Self::plain(Outcome::Deferred) }
+    pub fn deferred(task: Option<NewTask<'_>>) -> Self {
+        let task = task.map(|task| Box::new(CreatedTask::of(task)));
+        Self { task, ..Self::plain(Outcome::Deferred) }
     }
 
     /// The client asked for the call to stop.
     #[must_use]
     pub fn cancelled() -> Self {
-        Self { reason: Some(Reason::ClientCancelled), ..Self::plain(Outcome::Cancelled) }
+        Self::cancelled_by(Some(Reason::ClientCancelled))
+    }
+
+    /// The call was stopped, for this reason where it is known.
+    pub(crate) fn cancelled_by(reason: Option<Reason>) -> Self {
+        Self { reason, ..Self::plain(Outcome::Cancelled) }
     }
 
     /// The client left.

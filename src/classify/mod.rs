@@ -7,11 +7,10 @@ mod layer;
 mod service;
 mod soft;
 mod table;
+mod task;
 
 pub(crate) use self::soft::Members;
-#[cfg(feature = "http")]
-pub(crate) use self::table::Judgement;
-pub(crate) use self::table::{fault, judge};
+pub(crate) use self::table::{Judgement, fault, judge};
 pub use self::{
     layer::ClassifyLayer,
     service::{Classify, ClassifyFuture},

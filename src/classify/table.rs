@@ -4,8 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::soft::{Payload, payload_of};
-
+use super::{
+    soft::{Payload, payload_of},
+    task::{EndedTask, judge_of_task},
+};
 use crate::{
     binding::{Answer, ErrorView, ResultView},
     call::{Call, Kind, Verdict},
@@ -20,10 +22,16 @@ use crate::{
 const ERROR_BYTES: usize = 16 * text::ERROR_CHARS;
 
 /// What an answer means, and whether it may go out as it is.
+#[derive(Debug)]
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
-    /// Its text is not for the client: containment puts the fixed text in its place.
+    /// Its text is not for the client: containment puts the fixed text in its place. Of an answer
+    /// that [is about a task](Answer::Task), in the place of what that ended in.
     pub(crate) withhold: bool,
+    /// What sort of request it is an answer to in effect, where that is not the one it answers.
+    pub(crate) answer_as: Option<Kind>,
+    /// The task that has ended, as it says: to be told.
+    pub(crate) task: Option<Box<EndedTask>>,
 }
 
 impl Judgement {
@@ -35,11 +43,19 @@ impl Judgement {
             None => self,
         }
     }
+
+    /// Tells of a task that has ended, as it came. Gives what the answer means to its own request.
+    pub(crate) fn told(self) -> Verdict {
+        if let Some(task) = self.task {
+            task.tell(None);
+        }
+        self.verdict
+    }
 }
 
 impl From<Verdict> for Judgement {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, withhold: false }
+        Self { verdict, withhold: false, answer_as: None, task: None }
     }
 }
 
@@ -48,14 +64,17 @@ impl From<Verdict> for Judgement {
 /// The order of precedence: a valid record; then "not a tool call"; then an unknown tool; then
 /// the flag or the code.
 pub(crate) fn judge(call: &Call, answer: &Answer<'_>) -> Judgement {
+    if let Some(judgement) = judge_of_task(call, answer) {
+        return judgement;
+    }
     match answer {
         Answer::Result(result) => match result.meta.and_then(|meta| meta.get(Declaration::KEY)) {
             None if !result.is_error => judge_payload(call, result).into(),
             record => judge_failed_result(call, result, record),
         },
-        Answer::Deferred { task_id } => Verdict::deferred(*task_id).into(),
+        Answer::Deferred(task) => Verdict::deferred(*task).into(),
         Answer::InputRequired => Verdict::input_required().into(),
-        Answer::Nothing => Verdict::completed().into(),
+        Answer::Task(_) | Answer::Nothing => Verdict::completed().into(),
         Answer::Error(error) => judge_error(call, error),
     }
 }
@@ -66,9 +85,8 @@ fn judge_failed_result(call: &Call, result: &ResultView<'_>, record: Option<&Val
     if let Some(declaration) = record.and_then(Declaration::from_value) {
         return declared(&declaration, text, &policy).into();
     }
-    // A record that is none declares nothing. Of other requests only the result of a task may have the flag, which is that of the tool.
-    let has_flag = call.kind().is_tool() || call.method() == "tasks/result";
-    if !(result.is_error && has_flag) {
+    // A record that is none declares nothing, and no other request's result has the flag.
+    if !(result.is_error && call.kind().is_tool()) {
         return judge_payload(call, result).into();
     }
     if call.kind() == Kind::MalformedToolCall {
@@ -94,7 +112,7 @@ fn judge_failed_result(call: &Call, result: &ResultView<'_>, record: Option<&Val
             (None, None) => String::new(),
         };
         let hidden = Cause::new("is_error", hidden);
-        return Judgement { verdict: verdict.with_cause(hidden), withhold: true };
+        return Judgement { withhold: true, ..verdict.with_cause(hidden).into() };
     }
     verdict.into()
 }
@@ -168,7 +186,7 @@ fn judge_unlisted_error(error: &ErrorView<'_>, policy: &Policy) -> Judgement {
     }
     let cause = Cause::new(format!("jsonrpc_error {}", error.code), hidden);
     let verdict = fault(Code::INTERNAL_ERROR, None, cause, policy);
-    Judgement { verdict, withhold: true }
+    Judgement { withhold: true, ..verdict.into() }
 }
 
 /// The errors by which a server tells a client what is wrong with its request. They go out
@@ -213,7 +231,7 @@ fn protocol_error(code: Code, error: &str, policy: &Policy) -> Verdict {
     Verdict::protocol_error(code, Some(bounded(error))).with_level(level)
 }
 
-fn undeclared(error: Option<String>, policy: &Policy) -> Verdict {
+pub(super) fn undeclared(error: Option<String>, policy: &Policy) -> Verdict {
     Verdict::undeclared(error).with_level(policy.level_of_undeclared(&Code::UNDECLARED_ERROR))
 }
 
@@ -228,7 +246,7 @@ fn json_start(value: &Value) -> String {
     text::json_within(value, text::CAUSE_BYTES).unwrap_or_else(|start| start + "…")
 }
 
-fn bounded(text: &str) -> String {
+pub(super) fn bounded(text: &str) -> String {
     match text::cut_bytes(text, ERROR_BYTES) {
         Cow::Borrowed(text) => text.to_owned(),
         Cow::Owned(text) => text,

@@ -10,9 +10,9 @@ use pin_project_lite::pin_project;
 use tower::BoxError;
 
 use crate::{
-    binding::{Gone, McpReply, WhoLeft},
+    binding::{Answer, Gone, McpReply, WhoLeft},
     call::{Call, Kind, Seat, Verdict},
-    classify::judge,
+    classify::{Judgement, judge},
     contain::{Fault, UnknownError},
     outcome::{Actor, Cause, Code},
     timer::Deadline,
@@ -166,16 +166,17 @@ fn conclude<Reply: McpReply>(
             if let Some(cause) = stray {
                 report_stray_panic(call, cause);
             }
-            let judgement = judge(call, &reply.answer());
+            let answer = reply.answer();
+            let is_about_task = matches!(answer, Answer::Task(_));
+            let judgement = judge(call, &answer);
             if !judgement.withhold {
-                if judgement.verdict.failure().is_some() {
-                    call.decide(judgement.verdict);
+                let verdict = judgement.told();
+                if verdict.failure().is_some() {
+                    call.decide(verdict);
                 }
                 return reply;
             }
-            let rendering = Rendering::fault(kind, None, call.id());
-            call.decide(judgement.verdict.told(rendering.text.clone()));
-            Reply::failure(kind, rendering)
+            withhold(reply, judgement, is_about_task, kind, call)
         }
         Err(Ended::Fault(mut fault)) => {
             // Of a call that nobody waits for any more, a deadline tells nothing.
@@ -199,6 +200,30 @@ fn conclude<Reply: McpReply>(
             // Nobody reads it.
             Reply::failure(kind, Rendering::fault(kind, None, call.id()))
         }
+    }
+}
+
+/// The reply with the fixed text in the place of what is not for the client.
+fn withhold<Reply: McpReply>(
+    reply: Reply,
+    judgement: Judgement,
+    is_about_task: bool,
+    kind: Kind,
+    call: &Call,
+) -> Reply {
+    let Judgement { verdict, answer_as, task, .. } = judgement;
+    let Some(task) = task else {
+        let rendering = Rendering::fault(kind, None, call.id());
+        call.decide(verdict.told(rendering.text.clone()));
+        return Reply::failure(kind, rendering);
+    };
+    // Whatever was asked, what failed is a call of a tool.
+    let rendering = Rendering::fault(Kind::ToolCall, None, task.reference());
+    task.tell(Some(&rendering.text));
+    if is_about_task {
+        reply.with_task_end(rendering)
+    } else {
+        Reply::failure(answer_as.unwrap_or(kind), rendering)
     }
 }
 

@@ -12,12 +12,20 @@
 mod future;
 mod layer;
 mod service;
+mod work;
 
 use tower::BoxError;
 
 #[cfg(feature = "http")]
 pub(crate) use self::layer::Settings;
-pub use self::{future::ContainFuture, layer::ContainLayer, service::Contain};
+#[cfg(feature = "rmcp")]
+pub(crate) use self::work::Guarded;
+pub use self::{
+    future::ContainFuture,
+    layer::ContainLayer,
+    service::Contain,
+    work::{ContainedWork, contain},
+};
 use crate::{
     call::Call,
     cause::{self, Diagnosis},

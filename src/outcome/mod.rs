@@ -253,7 +253,7 @@ named! {
         SessionEnded = "session_ended",
         /// The server shut down.
         Shutdown = "shutdown",
-        /// A task whose end nobody fetched in time. Not produced by this version.
+        /// A task whose end nobody has asked for in time.
         Forgotten = "forgotten",
     }
 }

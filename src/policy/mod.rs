@@ -228,6 +228,12 @@ impl Policy {
         self
     }
 
+    /// Whether there are tools whose results are decided about otherwise than those of others.
+    #[cfg(feature = "http")]
+    pub(crate) fn knows_tools(&self) -> bool {
+        self.soft.knows_tools()
+    }
+
     /// What decides about results of `tool`.
     pub(crate) fn classifier_of(&self, tool: &str) -> &Classifier {
         self.soft.of(tool)

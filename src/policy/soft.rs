@@ -100,6 +100,11 @@ impl SoftRules {
         own.unwrap_or_else(|| Classifier::default_shared())
     }
 
+    #[cfg(feature = "http")]
+    pub(super) fn knows_tools(&self) -> bool {
+        !self.tools.is_empty()
+    }
+
     /// These rules within outer ones: what they say of all tools comes before what an outer policy
     /// says of one.
     pub(super) fn within(&self, outer: &Self) -> Self {

@@ -17,7 +17,11 @@ pub use self::{
     effects::{Effects, Limit},
     render::Rendering,
 };
-use crate::outcome::{Actor, Declared};
+use crate::{
+    call::Call,
+    cause::Panicked,
+    outcome::{Actor, Cause, Declared},
+};
 
 /// The error of a tool, prompt or other handler: who has to act, what they read, and what only the
 /// log gets.
@@ -209,6 +213,8 @@ struct Inner {
     structured: bool,
     /// Made of an error, with nothing said about it.
     is_undeclared: bool,
+    /// The call that it is a failure of, where that is not the one in scope.
+    call: Option<Call>,
 }
 
 /// An error, and its type where that is known.
@@ -265,6 +271,7 @@ impl ToolError {
             source: None,
             structured: false,
             is_undeclared: false,
+            call: None,
         }))
     }
 
@@ -274,6 +281,17 @@ impl ToolError {
         error.0.source = Some(source);
         error.0.is_undeclared = true;
         error
+    }
+
+    /// A fault that a panic was.
+    pub(crate) fn panic(cause: Cause) -> Self {
+        Self::undeclared(Source { error: Box::new(Panicked(cause)), type_name: None })
+    }
+
+    /// The same, as a failure of this call, wherever it becomes an answer.
+    pub(crate) fn within(mut self, call: Option<Call>) -> Self {
+        self.0.call = call;
+        self
     }
 
     fn declare(mut self, declare: impl FnOnce(&mut Declaration)) -> Self {

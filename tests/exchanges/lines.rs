@@ -28,6 +28,7 @@ struct Fields {
     outcome: Option<String>,
     code: Option<String>,
     id: Option<String>,
+    reason: Option<String>,
 }
 
 impl Visit for Fields {
@@ -39,6 +40,7 @@ impl Visit for Fields {
             "outcome" => self.outcome = Some(text),
             "code" => self.code = Some(text),
             "request_id" => self.id = Some(text),
+            "reason" => self.reason = Some(text),
             _ => {}
         }
     }
@@ -60,7 +62,8 @@ impl Subscriber for Lines {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        if fields.name.ends_with("_started") {
+        // The task of an earlier run gives way to one of the same id.
+        if fields.name.ends_with("_started") || fields.reason.as_deref() == Some("forgotten") {
             return;
         }
         let or = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());

@@ -71,7 +71,7 @@ impl Exchange {
     pub(super) fn unread(sort: Sort, parts: &Parts, frames: Vec<Bytes>) -> Self {
         let is_modern = head::version(&parts.headers).is_some_and(is_modern);
         let speaks_mcp = head::speaks_mcp(&parts.headers);
-        let is_message = speaks_mcp || mentions_json_rpc(&frames);
+        let is_message = speaks_mcp || mentions(&frames, b"jsonrpc");
         let sort = if sort == Sort::Messages && !is_message { Sort::Foreign } else { sort };
         let unread = Unread { is_modern, speaks_mcp, frames };
         Self::with(sort, parts, Some(unread), OnceLock::new())
@@ -112,6 +112,12 @@ impl Exchange {
     /// Whether nobody has asked so far what the request says.
     pub(super) fn is_unread(&self) -> bool {
         self.said.get().is_none()
+    }
+
+    /// Whether a request that nobody has read so far asks for a task, at a glance at least.
+    pub(super) fn may_ask_for_tasks(&self) -> bool {
+        self.unread.as_ref().is_some_and(|unread| mentions(&unread.frames, b"tasks"))
+            && self.messages().iter().any(|message| message.call.asked_task().is_some())
     }
 
     /// The requests and notifications that were sent.
@@ -270,14 +276,14 @@ impl Said {
     }
 }
 
-/// Whether a body can be a JSON-RPC message, at a glance.
-fn mentions_json_rpc(frames: &[Bytes]) -> bool {
+/// Whether a word is in a body, which may be cut anywhere. Of a request that is kept unread.
+fn mentions(frames: &[Bytes], word: &[u8]) -> bool {
     let body: Cow<'_, [u8]> = match frames {
         [frame] => Cow::Borrowed(frame),
         // What is kept unread is short, and rarely in more than one piece.
         frames => Cow::Owned(frames.concat()),
     };
-    memchr::memmem::find(&body, b"jsonrpc").is_some()
+    memchr::memmem::find(&body, word).is_some()
 }
 
 /// Revisions are dates, which compare as text.

@@ -26,8 +26,9 @@
 //! An answer is read as it streams by, in memory that does not grow with it, and no event of a
 //! stream waits for the next. Containment holds back what may have to be replaced, and nothing
 //! else: `error` objects up to 64 KiB, the head of a JSON answer until it is known whether it is a
-//! result, and, where the policy [masks](crate::Undeclared::Mask), results up to 64 KiB; a longer
-//! one passes as it is. What passes is the same byte for byte.
+//! result, what tells of a [task](crate#tasks), and, where the policy
+//! [masks](crate::Undeclared::Mask), results up to 64 KiB; a longer one passes as it is. What passes
+//! is the same byte for byte.
 //!
 //! | what comes out of the service | what the client gets of a request | `code` |
 //! |---|---|---|

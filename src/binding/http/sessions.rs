@@ -5,10 +5,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    future::Future,
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    task::{Context, Poll},
     time::{Duration, Instant},
 };
 
@@ -16,7 +13,7 @@ use super::exchange::Exchange;
 use crate::{
     call::{Call, CallId, Client, Kind, RequestId, Session, Verdict, Waiting},
     outcome::Reason,
-    timer::Timer,
+    sweep::Sweeper,
 };
 
 /// How long an answer that may still come on another connection is waited for.
@@ -33,6 +30,7 @@ type Key = (u64, RequestId);
 type Order = VecDeque<(Instant, Key)>;
 
 static OPEN: Mutex<Option<List>> = Mutex::new(None);
+static SWEEPER: Sweeper = Sweeper::new(|| with(|list| list.next_due()), forget_due);
 
 #[derive(Default)]
 struct List {
@@ -44,7 +42,6 @@ struct List {
     /// Who the clients are.
     clients: HashMap<u64, Arc<dyn Client>>,
     known: VecDeque<u64>,
-    is_swept: bool,
 }
 
 struct Entry {
@@ -68,7 +65,6 @@ pub(super) enum Known {
     /// It ends this call, which stays open until this is dropped: after the verdict.
     Open {
         call: Call,
-        kind: Kind,
         _waiting: Option<Waiting>,
     },
     /// It has gone by before.
@@ -134,7 +130,7 @@ pub(super) fn wait(session: Session, id: &RequestId, kind: Kind, call: &Call) {
         (list.calls.insert(key, entry), list.forget_excess())
     });
     drop(displaced);
-    sweep();
+    SWEEPER.notice();
 }
 
 /// An answer goes by: whose is it? From now on it is a replay.
@@ -153,9 +149,9 @@ pub(super) fn deliver(session: Session, id: &RequestId) -> Known {
         };
         entry.until = Some(until);
         let known = match std::mem::replace(&mut entry.state, State::Delivered(reference)) {
-            State::Working(call, _) => Known::Open { call, kind, _waiting: None },
+            State::Working(call, _) => Known::Open { call, _waiting: None },
             State::Waiting(waiting) => {
-                Known::Open { call: waiting.call().clone(), kind, _waiting: Some(waiting) }
+                Known::Open { call: waiting.call().clone(), _waiting: Some(waiting) }
             }
             State::Delivered(reference) => Known::Delivered { reference, kind },
         };
@@ -163,7 +159,7 @@ pub(super) fn deliver(session: Session, id: &RequestId) -> Known {
         (known, list.forget_excess())
     });
     drop(forgotten);
-    sweep();
+    SWEEPER.notice();
     known
 }
 
@@ -255,52 +251,10 @@ impl List {
     }
 }
 
-/// Has what is over by now forgotten in time, as long as there is anything.
-fn sweep() {
-    let starts =
-        with(|list| list.next_due().is_some() && !std::mem::replace(&mut list.is_swept, true));
-    if !starts {
-        return;
-    }
-    let task = async {
-        while let Some(due) = with(|list| {
-            let due = list.next_due();
-            list.is_swept = due.is_some();
-            due
-        }) {
-            Timer::until(due).await;
-            // Dropped outside of the lock.
-            while let Some(entry) = with(|list| list.forget_due(due)) {
-                drop(entry);
-            }
-        }
-    };
-    match tokio::runtime::Handle::try_current() {
-        Ok(runtime) => drop(runtime.spawn(Swept { task })),
-        // The next one has it done.
-        Err(_) => with(|list| list.is_swept = false),
-    }
-}
-
-pin_project_lite::pin_project! {
-    /// The task that forgets. Where its runtime is shut down, another one takes over.
-    struct Swept<F> {
-        #[pin]
-        task: F,
-    }
-
-    impl<F> PinnedDrop for Swept<F> {
-        fn drop(_this: Pin<&mut Self>) {
-            with(|list| list.is_swept = false);
-        }
-    }
-}
-
-impl<F: Future<Output = ()>> Future for Swept<F> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.project().task.poll(cx)
+/// Forgets who is due, one by one: what is dropped may end a call, outside of the lock.
+fn forget_due(now: Instant) {
+    while let Some(entry) = with(|list| list.forget_due(now)) {
+        drop(entry);
     }
 }
 

@@ -1,5 +1,7 @@
 //! The answers that the layers give in a server's place.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::{
     HeaderValue, StatusCode,
@@ -12,7 +14,7 @@ use http::{
 };
 use serde_json::{Value, json};
 
-use super::request::Id;
+use super::{answer::raw, request::Id};
 use crate::{
     call::Kind,
     tool_error::{Declaration, Rendering},
@@ -42,22 +44,71 @@ pub(super) fn failure(
     is_modern: bool,
     rendering: &Rendering,
 ) -> String {
-    let record = json!({ Declaration::KEY: rendering.declaration.to_value() });
     // An id is echoed as it came, whatever JSON it is.
     let id = id.map_or("null", |id| &*id.json);
     if kind == Kind::ToolCall {
-        let mut result = json!({
-            "content": [{ "type": "text", "text": rendering.text }],
-            "isError": true,
-            "_meta": record,
-        });
-        if is_modern && let Value::Object(result) = &mut result {
-            result.insert("resultType".to_owned(), "complete".into());
-        }
+        let result = result(is_modern, rendering);
         return format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
     }
-    let error = json!({ "code": -32603, "message": rendering.text, "data": record });
+    let error = error(rendering);
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
+}
+
+fn result(is_modern: bool, rendering: &Rendering) -> Value {
+    let mut result = json!({
+        "content": [{ "type": "text", "text": rendering.text }],
+        "isError": true,
+        "_meta": record(rendering),
+    });
+    if is_modern && let Value::Object(result) = &mut result {
+        result.insert("resultType".to_owned(), "complete".into());
+    }
+    result
+}
+
+fn error(rendering: &Rendering) -> Value {
+    json!({ "code": -32603, "message": rendering.text, "data": record(rendering) })
+}
+
+fn record(rendering: &Rendering) -> Value {
+    json!({ Declaration::KEY: rendering.declaration.to_value() })
+}
+
+/// `message`, in whose member `at` there is a task, with `rendering` in the place of what that ended
+/// in and of what it says of its status. `None` of what is no such message.
+pub(super) fn with_task_end(
+    message: &[u8],
+    at: &str,
+    is_modern: bool,
+    rendering: &Rendering,
+) -> Option<String> {
+    let message = raw::members(message)?.into_iter().map(|(key, value)| {
+        let value = match key == at {
+            true => task_with_end(value.get().as_bytes(), is_modern, rendering)?,
+            false => value.get().to_owned(),
+        };
+        Some((key, value))
+    });
+    message.collect::<Option<Vec<_>>>().map(object)
+}
+
+fn task_with_end(task: &[u8], is_modern: bool, rendering: &Rendering) -> Option<String> {
+    let task = raw::members(task)?.into_iter().map(|(key, value)| {
+        let value = match &*key {
+            "result" => result(is_modern, rendering).to_string(),
+            "error" => error(rendering).to_string(),
+            "statusMessage" => Value::from(&*rendering.text).to_string(),
+            _ => value.get().to_owned(),
+        };
+        (key, value)
+    });
+    Some(object(task.collect()))
+}
+
+/// An object of these members, whose values are JSON.
+fn object(members: Vec<(Cow<'_, str>, String)>) -> String {
+    let members = members.iter().map(|(key, value)| format!("{}:{value}", Value::from(&**key)));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }
 
 /// A message as an event of a stream. Line breaks in JSON, which an id of the client's may have, are

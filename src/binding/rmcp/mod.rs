@@ -56,8 +56,10 @@ mod forward;
 mod gone;
 mod handler;
 mod layered;
+mod operation;
 mod reply;
 mod request;
+mod task;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -65,6 +67,7 @@ pub use self::{
     gone::ClientGone,
     handler::{HandlerFuture, HandlerService, Unanswered},
     layered::{AnswerErrors, AnswerErrorsFuture, Contained, Layered, ServerHandlerExt},
+    operation::{OperationError, contain_operation},
     reply::RmcpReply,
     request::RmcpRequest,
 };

@@ -1,13 +1,21 @@
+use std::time::Duration;
+
 use rmcp::{
     ErrorData,
-    model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ServerResult},
+    model::{
+        CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, CustomResult, ErrorCode,
+        ServerResult,
+    },
 };
 use serde_json::{Map, Value};
 
-use super::request::{Exchange, Message};
+use super::{
+    request::{Exchange, Message},
+    task,
+};
 use crate::{
     binding::{Answer, ErrorView, McpReply, ResultView},
-    call::Kind,
+    call::{Kind, NewTask, TaskForm},
     outcome::Declared,
     tool_error::{Declaration, Rendering},
 };
@@ -125,8 +133,11 @@ impl McpReply for RmcpReply {
             Reply::Result(result) => match &**result {
                 ServerResult::CallToolResult(result) => tool_result(result),
                 ServerResult::InputRequiredResult(_) => Answer::InputRequired,
-                ServerResult::CreateTaskResult(task) => {
-                    Answer::Deferred { task_id: Some(&task.task.task_id) }
+                ServerResult::CreateTaskResult(created) => created_task(created),
+                ServerResult::GetTaskResult(result) => task::answer(result),
+                // What `tasks/result` gives.
+                ServerResult::CustomResult(CustomResult(Value::Object(result))) => {
+                    Answer::Result(ResultView::of_json(result))
                 }
                 _ => Answer::Result(ResultView::default()),
             },
@@ -146,16 +157,36 @@ impl McpReply for RmcpReply {
             _ => Self::error(error_data(rendering)),
         }
     }
+
+    fn with_task_end(mut self, rendering: Rendering) -> Self {
+        match &mut self.0 {
+            Reply::Result(result) => match &mut **result {
+                ServerResult::GetTaskResult(result) => task::replace_end(result, rendering),
+                _ => return Self::failure(Kind::Request, rendering),
+            },
+            _ => return Self::failure(Kind::Request, rendering),
+        }
+        self
+    }
 }
 
 fn tool_response(response: &CallToolResponse) -> Answer<'_> {
     match response {
         CallToolResponse::Complete(result) => tool_result(result),
         CallToolResponse::InputRequired(_) => Answer::InputRequired,
-        CallToolResponse::Task(task) => Answer::Deferred { task_id: Some(&task.task.task_id) },
+        CallToolResponse::Task(created) => created_task(created),
         // A kind of response that a newer rmcp has.
         _ => Answer::Result(ResultView::default()),
     }
+}
+
+fn created_task(created: &CreateTaskResult) -> Answer<'_> {
+    let CreateTaskResult { task, .. } = created;
+    Answer::Deferred(Some(NewTask {
+        id: &task.task_id,
+        ttl: task.ttl_ms.map(Duration::from_millis),
+        form: TaskForm::Extension,
+    }))
 }
 
 fn tool_result(result: &CallToolResult) -> Answer<'_> {

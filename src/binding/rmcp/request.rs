@@ -329,6 +329,20 @@ impl McpRequest for RmcpRequest {
         })
     }
 
+    fn task_id(&self) -> Option<&str> {
+        let request = self.request()?;
+        Some(match request {
+            ClientRequest::GetTaskRequest(request) => &request.params.task_id,
+            ClientRequest::UpdateTaskRequest(request) => &request.params.task_id,
+            ClientRequest::CancelTaskRequest(request) => &request.params.task_id,
+            // Of 2025-11-25; rmcp knows it no more.
+            ClientRequest::CustomRequest(request) if request.method == "tasks/result" => {
+                request.params.as_ref()?.get("taskId")?.as_str()?
+            }
+            _ => return None,
+        })
+    }
+
     fn origin(&self) -> Origin {
         let http = self.http();
         let session = match http {

@@ -71,9 +71,9 @@ impl ToolError {
     /// For bindings, and for tests of what a tool says.
     #[must_use]
     pub fn render(self, kind: Kind) -> Rendering {
-        let call = Call::current();
+        let Inner { mut declaration, source, structured, call, .. } = *self.0;
+        let call = call.or_else(Call::current);
         let policy = call.as_ref().map_or_else(Policy::default_shared, Call::policy);
-        let Inner { mut declaration, source, structured, .. } = *self.0;
         let diagnosis = source.as_ref().map(|source| diagnose(source, &policy));
         let heals = diagnosis.as_ref().and_then(|diagnosis| diagnosis.heals);
         settle(&mut declaration, heals);

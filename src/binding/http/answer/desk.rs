@@ -6,18 +6,19 @@ use http::StatusCode;
 
 use super::{
     faults::refusal,
-    judge::{is_plain, judge_facts},
+    judge::{Kept, is_plain, judge_facts, members_of},
+    task::{self, TaskState},
 };
 use crate::{
     binding::http::{
         exchange::Exchange,
         request::{Id, Message, Sort},
-        scan::{Config, Envelope, Facts, Members, Shape},
+        scan::{Config, Envelope, Facts, Shape},
         seats::Seats,
         sessions::{self, Known},
         write,
     },
-    call::{Call, CallId, Kind, Verdict},
+    call::{Call, CallId, Kind, Verdict, find_task},
     classify::Judgement,
     outcome::Outcome,
     tool_error::Rendering,
@@ -25,9 +26,6 @@ use crate::{
 
 /// Bytes up to which `structuredContent` is kept for a classifier that looks at all of it.
 const MAX_STRUCTURED: usize = 16 * 1024;
-
-/// Its result is that of a tool.
-const TASK_RESULT: &str = "tasks/result";
 
 /// What is known of the calls of an exchange while its answer goes by.
 pub(in super::super) struct Desk {
@@ -37,8 +35,8 @@ pub(in super::super) struct Desk {
     pub(in super::super) contains: bool,
     /// Whether no other layer of ours is further out.
     pub(in super::super) is_owner: bool,
-    /// The members of `structuredContent` that are kept; none, and it is kept whole if at all.
-    asked: Option<Arc<Members>>,
+    /// What of results is kept.
+    kept: Kept,
     /// The answer has gone by to a request that nobody has read.
     pub(super) is_settled: bool,
 }
@@ -49,6 +47,14 @@ pub(super) enum Decision {
     Pass,
     /// These take its place: several where it refused a batch.
     Replace(Vec<String>),
+}
+
+/// What an answer is to.
+struct Answered<'a> {
+    call: &'a Call,
+    /// What a text in its place refers to.
+    reference: CallId,
+    id: Option<&'a Id>,
 }
 
 impl Decision {
@@ -64,7 +70,7 @@ impl Desk {
         contains: bool,
         is_owner: bool,
     ) -> Self {
-        Self { exchange, seats, contains, is_owner, asked: None, is_settled: false }
+        Self { exchange, seats, contains, is_owner, kept: Kept::Nothing, is_settled: false }
     }
 
     /// The only message of a body is a result. Where nobody has read the request, nobody needs to
@@ -99,7 +105,8 @@ impl Desk {
         let is_error = match facts.envelope() {
             Envelope::Result => false,
             Envelope::Error => true,
-            Envelope::Undecided | Envelope::NotAnAnswer => return Decision::Pass,
+            Envelope::Undecided => return Decision::Pass,
+            Envelope::NotAnAnswer => return self.told_of_task(facts, raw),
         };
         let id = Id::unless_null(&facts.id);
         let exchange = Arc::clone(&self.exchange);
@@ -124,8 +131,8 @@ impl Desk {
             return Decision::Pass;
         }
         let call = self.seats.call(at, message).clone();
-        let (verdict, rendering) = self.judged(&call, message.kind, call.id(), facts, raw);
-        let text = rendering.map(|rendering| self.written(message, &rendering));
+        let answered = Answered { call: &call, reference: call.id(), id: message.id() };
+        let (verdict, text) = self.judged(answered, facts, raw);
         let bytes = text.as_ref().map_or(length(facts), |text| text.len() as u64);
         self.finish(at, message, Some(bytes), |_| Some(verdict));
         Decision::of(text)
@@ -134,19 +141,56 @@ impl Desk {
     /// The verdict on a message, and what takes its place, if anything does.
     fn judged(
         &self,
-        call: &Call,
-        kind: Kind,
-        reference: CallId,
+        Answered { call, reference, id }: Answered<'_>,
         facts: &Facts,
         raw: Option<&[u8]>,
-    ) -> (Verdict, Option<Rendering>) {
-        let asked = self.asked.as_deref();
-        let Judgement { verdict, withhold } = judge_facts(call, facts, raw, asked);
-        if !(withhold && self.contains && raw.is_some()) {
-            return (verdict, None);
+    ) -> (Verdict, Option<String>) {
+        let judgement = judge_facts(call, facts, raw, &self.kept);
+        let Some(raw) = raw.filter(|_| judgement.withhold && self.contains) else {
+            return (judgement.told(), None);
+        };
+        let is_modern = self.exchange.is_modern();
+        let Judgement { verdict, answer_as, task, .. } = judgement;
+        let Some(task) = task else {
+            let rendering = Rendering::fault(call.kind(), None, reference);
+            let text = write::failure(call.kind(), id, is_modern, &rendering);
+            return (verdict.told(rendering.text), Some(text));
+        };
+        // Whatever was asked, what failed is a call of a tool.
+        let rendering = Rendering::fault(Kind::ToolCall, None, task.reference());
+        task.tell(Some(&rendering.text));
+        let state = TaskState::of_answer(facts).filter(|_| answer_as.is_none());
+        let text = state
+            .and_then(|state| write::with_task_end(raw, state.at, is_modern, &rendering))
+            .unwrap_or_else(|| {
+                let kind = answer_as.unwrap_or_else(|| call.kind());
+                write::failure(kind, id, is_modern, &rendering)
+            });
+        (verdict, Some(text))
+    }
+
+    /// What is no answer matters where it tells of a task.
+    fn told_of_task(&self, facts: &Facts, raw: Option<&[u8]>) -> Decision {
+        let Some(state) = TaskState::of_notification(facts) else { return Decision::Pass };
+        let method = facts.method.name.get().unwrap_or_default().into_owned();
+        let call = Call::begin(Kind::Notification, method.into(), None, None);
+        self.seats.introduce_late(&call);
+        let judgement = state.judge(&call, raw, &self.kept);
+        let task = judgement.task;
+        match (raw.filter(|_| judgement.withhold && self.contains), task) {
+            (Some(raw), Some(task)) => {
+                let rendering = Rendering::fault(Kind::ToolCall, None, task.reference());
+                task.tell(Some(&rendering.text));
+                let is_modern = self.exchange.is_modern();
+                Decision::of(write::with_task_end(raw, state.at, is_modern, &rendering))
+            }
+            (_, task) => {
+                if let Some(task) = task {
+                    task.tell(None);
+                }
+                Decision::Pass
+            }
         }
-        let rendering = Rendering::fault(kind, None, reference);
-        (verdict.told(rendering.text.clone()), Some(rendering))
     }
 
     /// What a refusal says besides its status. It goes out as it is.
@@ -172,7 +216,7 @@ impl Desk {
             return;
         }
         self.finish(at, message, Some(length(facts)), |call| {
-            let judged = judge_facts(call, facts, None, None).verdict;
+            let judged = judge_facts(call, facts, None, &Kept::Nothing).verdict;
             // Some statuses say whose turn it is; a code that says nothing says less than any
             // status.
             let is_by_status = matches!(status.as_u16(), 401 | 403 | 429);
@@ -199,11 +243,11 @@ impl Desk {
             _ => Known::Nothing,
         };
         let is_held = self.contains && raw.is_some();
-        let (call, kind, reference) = match &known {
-            Known::Open { call, kind, .. } => (call.clone(), *kind, call.id()),
+        let (call, reference) = match &known {
+            Known::Open { call, .. } => (call.clone(), call.id()),
             // A replay: it was judged, and logged, when it first went by.
             Known::Delivered { reference, kind } if is_held => {
-                (self.stray_call(*kind, None), *kind, *reference)
+                (self.stray_call(*kind, None), *reference)
             }
             // Nobody knows of it. JSON of something else is none of ours.
             Known::Nothing if is_held && facts.version == Shape::String => {
@@ -211,23 +255,24 @@ impl Desk {
                 let kind = if is_tool { Kind::ToolCall } else { Kind::Request };
                 let call = self.stray_call(kind, id);
                 let reference = call.id();
-                (call, kind, reference)
+                (call, reference)
             }
             Known::Delivered { .. } | Known::Nothing => return Decision::Pass,
         };
-        let (verdict, rendering) = self.judged(&call, kind, reference, facts, raw);
+        let answered = Answered { call: &call, reference, id };
+        let (verdict, text) = self.judged(answered, facts, raw);
         match &known {
             Known::Open { .. } => call.decide(verdict),
-            Known::Nothing if rendering.is_some() => call.report(verdict),
+            Known::Nothing if text.is_some() && verdict.failure().is_some() => call.report(verdict),
             Known::Delivered { .. } | Known::Nothing => {}
         }
-        Decision::of(rendering.map(|it| write::failure(kind, id, false, &it)))
+        Decision::of(text)
     }
 
     /// The call of an answer that is none to a request here.
     pub(super) fn stray_call(&self, kind: Kind, id: Option<&Id>) -> Call {
         let call = Call::begin(kind, "".into(), None, id.map(|id| id.key.clone()));
-        self.seats.introduce(&call);
+        self.seats.introduce_late(&call);
         call
     }
 
@@ -261,50 +306,69 @@ impl Desk {
 
     /// What of an answer matters: also what a classifier asks for.
     pub(super) fn config(&mut self) -> Config {
-        let config = Config::answers();
-        if self.exchange.is_unread() {
-            return config;
+        if !self.exchange.is_unread() {
+            self.kept = self.asked();
         }
-        let mut asked: Option<Arc<Members>> = None;
-        let tools = self.seats.calls().filter(|call| call.kind() == Kind::ToolCall);
-        let rules = tools.map(|call| (call.policy(), call.tool().unwrap_or_default()));
+        let config = Config::answers();
+        match &self.kept {
+            Kept::Nothing => config,
+            Kept::Members(members) => config.members(Arc::clone(members)),
+            Kept::All => config.structured_bytes(MAX_STRUCTURED),
+        }
+    }
+
+    /// What the classifiers look at that may be asked about an answer.
+    fn asked(&self) -> Kept {
+        let mut asked = Kept::Nothing;
+        let rules = self.seats.calls().filter_map(|call| match call.kind() {
+            Kind::ToolCall => Some((call.policy(), call.tool().unwrap_or_default().to_owned())),
+            // What a task ended in is looked at as the result of its own tool.
+            Kind::Request => {
+                let task = find_task(call, &call.asked_task()?).call;
+                Some((task.policy(), task.tool().unwrap_or_default().to_owned()))
+            }
+            _ => None,
+        });
         // On a stream whose answers are those of earlier requests nobody knows of which tools.
         let is_stream = self.exchange.sort == Sort::Stream;
-        let of_stream = is_stream.then(|| (self.seats.policy(), ""));
+        let of_stream = is_stream.then(|| (self.seats.policy(), String::new()));
         for (policy, tool) in rules.chain(of_stream) {
-            let classifier = policy.classifier_of(tool);
+            if is_stream && policy.knows_tools() {
+                return Kept::All;
+            }
+            let classifier = policy.classifier_of(&tool);
             if !classifier.is_on() {
                 continue;
             }
-            let members =
-                classifier.compiled(|paths| Members::new(paths.iter().map(String::as_str)));
-            // Of what it asks for all is kept, or none.
-            let members = members.filter(|members| members.ignored().is_empty());
-            match (members, &asked) {
-                (Some(members), None) => asked = Some(members),
-                (Some(members), Some(asked)) if Arc::ptr_eq(&members, asked) => {}
+            match (members_of(classifier), &asked) {
+                (Some(members), Kept::Nothing) => asked = Kept::Members(members),
+                (Some(members), Kept::Members(asked)) if Arc::ptr_eq(&members, asked) => {}
                 // It looks at all of it, or another one of the same batch looks at something else.
-                _ => return config.structured_bytes(MAX_STRUCTURED),
+                _ => return Kept::All,
             }
         }
-        self.asked = asked;
-        match &self.asked {
-            Some(members) => config.members(Arc::clone(members)),
-            None => config,
-        }
+        asked
     }
 
     /// Whether results have to be held until it is known that they are none of failures.
     pub(super) fn holds_results(&self) -> bool {
-        let may_fail = |call: &Call| call.kind() == Kind::ToolCall || call.method() == TASK_RESULT;
-        self.contains
-            && match self.exchange.sort {
-                Sort::Stream => self.seats.policy().masks_undeclared(),
-                _ => {
-                    let mut calls = self.seats.calls();
-                    calls.any(|call| may_fail(call) && call.policy().masks_undeclared())
-                }
-            }
+        if !self.contains {
+            return false;
+        }
+        match self.exchange.sort {
+            // Nobody knows what they are results of.
+            Sort::Stream => true,
+            _ if self.exchange.is_unread() => self.exchange.may_ask_for_tasks(),
+            _ => self.seats.calls().any(|call| {
+                task::asks_for_task(call)
+                    || call.kind() == Kind::ToolCall && call.policy().masks_undeclared()
+            }),
+        }
+    }
+
+    /// Whether a message that is no answer has to be held until it is known what it says.
+    pub(super) fn holds_notification(&self, facts: &Facts) -> bool {
+        self.contains && task::is_notification(facts)
     }
 
     pub(super) fn written(&self, message: &Message, rendering: &Rendering) -> String {

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::{
     desk::{Decision, Desk},
     held::{Cut, Held, Mode, Out, piece},
+    task,
 };
 use crate::{
     binding::http::{
@@ -159,7 +160,11 @@ impl EventsAnswer {
             Mode::Deciding | Mode::Holding => {
                 let is_held = is_error
                     || self.scanner.is_batch()
-                    || (envelope == Envelope::Result && desk.holds_results());
+                    || match envelope {
+                        Envelope::Result => desk.holds_results(),
+                        Envelope::NotAnAnswer => desk.holds_notification(self.scanner.facts()),
+                        Envelope::Undecided | Envelope::Error => false,
+                    };
                 self.mode = if is_held { Mode::Holding } else { Mode::Flowing };
             }
         }
@@ -237,6 +242,10 @@ impl EventsAnswer {
         if self.scanner.is_batch() {
             return Err(Cut::OVERSIZE);
         }
+        if self.scanner.facts().envelope() == Envelope::NotAnAnswer {
+            // Clients ask for a task whose notification has not come.
+            return Ok(());
+        }
         match desk.fail_one(self.scanner.facts(), &fault) {
             Some(answer) => {
                 out.push_back(with_data(&raw, &answer));
@@ -249,7 +258,9 @@ impl EventsAnswer {
 
     /// Whether there is an error in the event that is being read.
     fn has_error(&self) -> bool {
-        self.scanner.facts().envelope() == Envelope::Error
+        let facts = self.scanner.facts();
+        facts.envelope() == Envelope::Error
+            || task::has_error(facts)
             || self.messages.iter().any(|facts| facts.envelope() == Envelope::Error)
     }
 

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::{
     desk::{Decision, Desk},
     held::{Cut, Held, Mode, Out, piece},
+    task,
 };
 use crate::{
     binding::http::scan::{Config, Envelope, Facts, Progress, Scanner, Seen, Shape},
@@ -244,7 +245,8 @@ impl JsonAnswer {
 
     /// More is held than may be.
     fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> Result<Step, Cut> {
-        let is_error = self.scanner.facts().envelope() == Envelope::Error;
+        let facts = self.scanner.facts();
+        let is_error = facts.envelope() == Envelope::Error || task::has_error(facts);
         if !is_error && self.is_strict {
             return Ok(Step::Stray);
         }

@@ -1,101 +1,181 @@
 //! What a message that has gone by means for its call.
 
+use std::{borrow::Cow, sync::Arc, time::Duration};
+
 use serde_json::{Map, Value};
 
-use super::raw;
+use super::{raw, task::TaskState};
 use crate::{
     binding::{
         Answer, ErrorView, ResultView,
-        http::scan::{Code, Envelope, Facts, Members, ResultFacts, Shape},
+        http::scan::{Code, Envelope, ErrorFacts, Facts, Members, ResultFacts, Shape},
     },
-    call::Call,
+    call::{Call, NewTask},
     classify::{Judgement, judge},
+    policy::Classifier,
     tool_error::Declaration,
 };
 
 /// Whether a result says nothing that speaks against it.
 pub(super) fn is_plain(facts: &Facts) -> bool {
     let result = &facts.result;
-    result.is_error != Some(true) && result.record.is_absent()
+    result.is_error != Some(true) && result.record.is_absent() && facts.inner.is_none()
 }
 
 pub(super) fn judge_facts(
     call: &Call,
     facts: &Facts,
     raw: Option<&[u8]>,
-    asked: Option<&Members>,
+    kept: &Kept,
 ) -> Judgement {
     match facts.envelope() {
         Envelope::Error => judge_error(call, facts, raw),
-        _ => judge_result(call, facts, raw, asked),
+        _ => judge_result(call, facts, raw, kept),
     }
 }
 
-fn judge_result(
-    call: &Call,
-    facts: &Facts,
-    raw: Option<&[u8]>,
-    asked: Option<&Members>,
-) -> Judgement {
+fn judge_result(call: &Call, facts: &Facts, raw: Option<&[u8]>, kept: &Kept) -> Judgement {
     let result = &facts.result;
     if result.is_input_required() {
         return judge(call, &Answer::InputRequired);
     }
     if call.kind().is_tool()
-        && let Some(task) = result.created_task()
+        && let Some((task, form)) = result.created_task()
     {
-        return judge(call, &Answer::Deferred { task_id: task.get().as_deref() });
+        let id = task.id.get();
+        let task =
+            id.as_deref().map(|id| NewTask { id, ttl: task.ttl.map(Duration::from_millis), form });
+        return judge(call, &Answer::Deferred(task));
     }
-    let is_error = result.is_error == Some(true);
-    let meta = record(result.record.get().as_deref());
-    let text = result.text.get();
-    let structured = structured(result, asked);
-    let view = ResultView {
-        is_error,
-        meta: meta.as_ref(),
-        text: text.as_deref(),
-        is_text_alone: result.lone_text().is_some(),
-        is_cut: match &structured {
-            Some(_) => result.members_are_cut() || result.structured.is_cut(),
-            None => result.text.is_cut(),
-        },
-        structured: structured.as_ref(),
-    };
-    let judgement = judge(call, &Answer::Result(view));
+    if let Some(state) = TaskState::of_answer(facts).filter(|_| !call.kind().is_tool()) {
+        return state.judge(call, raw, kept);
+    }
+    let kept = KeptResult::new(call, result, kept);
+    let judgement = judge(call, &Answer::Result(kept.view()));
     // What is masked says it nowhere else.
-    match raw.filter(|_| judgement.withhold && text.is_none()) {
+    match raw.filter(|_| judgement.withhold && kept.text.is_none()) {
         Some(raw) => judgement.with_more_cause(raw::member(raw, &["result", "structuredContent"])),
         None => judgement,
     }
 }
 
-/// What is kept of `structuredContent`, where it is an object.
-fn structured(result: &ResultFacts, asked: Option<&Members>) -> Option<Value> {
-    match asked {
-        Some(asked) => result.members(asked).map(Value::Object),
-        None if result.structured_shape != Shape::Object => None,
-        None => match result.structured.get() {
-            Some(json) => serde_json::from_str(&json).ok(),
-            // Too long, or nobody asks.
-            None => result.structured.is_cut().then(|| Value::Object(Map::new())),
-        },
+/// What is kept of a result, to be looked at.
+pub(super) struct KeptResult<'a> {
+    result: &'a ResultFacts,
+    meta: Option<Map<String, Value>>,
+    text: Option<Cow<'a, str>>,
+    structured: Option<Value>,
+    is_cut: bool,
+}
+
+impl<'a> KeptResult<'a> {
+    /// `call` is the one whose result it is.
+    pub(super) fn new(call: &Call, result: &'a ResultFacts, kept: &Kept) -> Self {
+        let (structured, is_cut) = match structured(call, result, kept) {
+            Some((structured, is_cut)) => (Some(structured), is_cut),
+            None => (None, result.text.is_cut()),
+        };
+        let meta = record(result.record.get().as_deref());
+        Self { result, meta, text: result.text.get(), structured, is_cut }
+    }
+
+    pub(super) fn view(&self) -> ResultView<'_> {
+        ResultView {
+            is_error: self.result.is_error == Some(true),
+            meta: self.meta.as_ref(),
+            text: self.text.as_deref(),
+            is_text_alone: self.result.lone_text().is_some(),
+            is_cut: self.is_cut,
+            structured: self.structured.as_ref(),
+        }
     }
 }
 
-fn judge_error(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
-    let error = &facts.error;
-    let code = match error.code {
-        Code::Number(code) => code,
-        // One that no protocol knows, nor 64 bits, is the author's; unless it is only written so.
-        Code::Invalid => raw.and_then(odd_code).unwrap_or_default(),
-        // Nothing that says whose fault it is.
-        Code::Absent => -32603,
+/// What is kept of an error, to be looked at.
+pub(super) struct KeptError<'a> {
+    code: i64,
+    message: Cow<'a, str>,
+    pub(super) data: Option<Value>,
+}
+
+impl<'a> KeptError<'a> {
+    /// `code` is where in `raw` its code stands.
+    pub(super) fn new(error: &'a ErrorFacts, raw: Option<&[u8]>, code: &[&str]) -> Self {
+        Self {
+            code: match error.code {
+                Code::Number(code) => code,
+                // One that no protocol knows, nor 64 bits, is the author's; unless it is only
+                // written so.
+                Code::Invalid => raw.and_then(|raw| odd_code(raw, code)).unwrap_or_default(),
+                // Nothing that says whose fault it is.
+                Code::Absent => -32603,
+            },
+            message: error.message.get().unwrap_or_default(),
+            data: record(error.record.get().as_deref()).map(Value::Object),
+        }
+    }
+
+    pub(super) fn view(&self) -> ErrorView<'_> {
+        ErrorView { code: self.code, message: &self.message, data: self.data.as_ref() }
+    }
+}
+
+/// What is kept of `structuredContent`, for a classifier to look at.
+#[derive(Debug, Default)]
+pub(super) enum Kept {
+    #[default]
+    Nothing,
+    /// The members that are asked for.
+    Members(Arc<Members>),
+    /// All of it, if it is not too long.
+    All,
+}
+
+impl Kept {
+    /// Whether it is what the classifier for this call's tool looks at. Of a result that nobody
+    /// expected it may be what another one does.
+    fn serves(&self, call: &Call) -> bool {
+        let policy = call.policy();
+        let classifier = policy.classifier_of(call.tool().unwrap_or_default());
+        match self {
+            _ if !classifier.is_on() => true,
+            Self::Nothing => false,
+            Self::Members(kept) => {
+                members_of(classifier).is_some_and(|asked| Arc::ptr_eq(kept, &asked))
+            }
+            Self::All => true,
+        }
+    }
+}
+
+/// The members that a classifier looks at; `None` if that is all, or more than are told apart.
+pub(super) fn members_of(classifier: &Classifier) -> Option<Arc<Members>> {
+    let members = classifier.compiled(|paths| Members::new(paths.iter().map(String::as_str)));
+    // Of what it asks for all is kept, or none.
+    members.filter(|members| members.ignored().is_empty())
+}
+
+/// What is kept of `structuredContent`, where it is an object, and whether that is only a part.
+fn structured(call: &Call, result: &ResultFacts, kept: &Kept) -> Option<(Value, bool)> {
+    if result.structured_shape != Shape::Object {
+        return None;
+    }
+    let found = match kept {
+        _ if !kept.serves(call) => None,
+        Kept::Members(asked) => result.members(asked).map(Value::Object),
+        Kept::All | Kept::Nothing => {
+            let json = result.structured.get();
+            json.and_then(|json| serde_json::from_str(&json).ok())
+        }
     };
-    let message = error.message.get().unwrap_or_default();
-    let data = record(error.record.get().as_deref()).map(Value::Object);
-    let view = ErrorView { code, message: &message, data: data.as_ref() };
-    let judgement = judge(call, &Answer::Error(view));
-    match raw.filter(|_| judgement.withhold && data.is_none()) {
+    let is_cut = result.members_are_cut() || found.is_none();
+    Some((found.unwrap_or_else(|| Value::Object(Map::new())), is_cut))
+}
+
+fn judge_error(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
+    let kept = KeptError::new(&facts.error, raw, &["error", "code"]);
+    let judgement = judge(call, &Answer::Error(kept.view()));
+    match raw.filter(|_| judgement.withhold && kept.data.is_none()) {
         Some(raw) => judgement.with_more_cause(raw::member(raw, &["error", "data"])),
         None => judgement,
     }
@@ -108,8 +188,8 @@ fn record(json: Option<&str>) -> Option<Map<String, Value>> {
 }
 
 /// A code that is a whole number, but not written as one: `-32603.0`, `"-32603"`.
-fn odd_code(message: &[u8]) -> Option<i64> {
-    let code: f64 = raw::member(message, &["error", "code"])?.trim_matches('"').parse().ok()?;
+fn odd_code(message: &[u8], path: &[&str]) -> Option<i64> {
+    let code: f64 = raw::member(message, path)?.trim_matches('"').parse().ok()?;
     let is_code = code.fract() == 0.0 && code.abs() < 1e9;
     #[allow(clippy::cast_possible_truncation, reason = "it was looked at")]
     is_code.then_some(code as i64)

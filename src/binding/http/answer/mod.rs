@@ -10,7 +10,8 @@ mod held;
 mod json;
 mod judge;
 mod plan;
-mod raw;
+pub(super) mod raw;
+mod task;
 mod unanswered;
 
 use bytes::Bytes;

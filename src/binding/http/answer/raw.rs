@@ -1,4 +1,4 @@
-//! A member of a message that is held, as the JSON that it is.
+//! Members of a message that is held, as the JSON that they are.
 
 use std::{borrow::Cow, fmt};
 
@@ -9,10 +9,35 @@ use crate::text;
 
 /// How the member of `message` at this path begins: as much of it as a cause keeps. Nothing else
 /// of the message is kept meanwhile, whatever is in it.
-pub(super) fn member(message: &[u8], path: &[&str]) -> Option<String> {
+pub(in super::super) fn member(message: &[u8], path: &[&str]) -> Option<String> {
     let mut json = serde_json::Deserializer::from_slice(message);
     let found = Find(path).deserialize(&mut json).ok()??;
     Some(text::cut_bytes(found.get(), text::CAUSE_BYTES).into_owned())
+}
+
+/// The members of an object, in their order.
+pub(in super::super) fn members(object: &[u8]) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
+    let mut json = serde_json::Deserializer::from_slice(object);
+    let members = json.deserialize_map(Members).ok()?;
+    json.end().ok().map(|()| members)
+}
+
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+        let mut found = Vec::new();
+        while let Some(member) = members.next_entry::<Cow<'_, str>, _>()? {
+            found.push(member);
+        }
+        Ok(found)
+    }
 }
 
 struct Find<'a>(&'a [&'a str]);

@@ -187,6 +187,11 @@ impl Read {
         let version = text(&params.meta_client.protocol_version);
         let origin = origin(headers, &name, params, version.as_deref());
         let message = Message::new(kind, method, tool.as_deref(), id, origin);
+        if name.starts_with("tasks/")
+            && let Some(task_id) = params.task_id.get()
+        {
+            message.call.set_asked_task(&task_id);
+        }
         if let Some(end) = facts.end {
             message.call.set_request_bytes(end.saturating_sub(facts.begin));
         }

@@ -6,6 +6,7 @@ use super::{
     capture::{Json, Text},
     members::{Found, Members},
 };
+use crate::call::TaskForm;
 
 /// What one message said. Of a key that is there twice the last counts, as with `serde_json` and
 /// every other parser that builds an object.
@@ -58,6 +59,8 @@ pub(crate) struct ResultFacts {
     pub(super) found: Found,
     /// The task that was created or asked about, in the form of SEP-2663; its TTL is `ttlMs`.
     pub(crate) flat_task: TaskFacts,
+    /// What that task says of its status.
+    pub(crate) status_message: Text,
     /// The task that was created, in the form of 2025-11-25: `task`; its TTL is `ttl`.
     pub(crate) task: TaskFacts,
 }
@@ -101,6 +104,7 @@ pub(crate) struct ParamsFacts {
     /// The status of a task, in a notification of one, and what the task ended in: where the
     /// configuration asks for answers.
     pub(crate) status: Text,
+    pub(crate) status_message: Text,
     pub(crate) inner: Option<Box<Inner>>,
     /// Which request `notifications/cancelled` is about, as JSON.
     pub(crate) request_id: Json,
@@ -210,13 +214,14 @@ impl ResultFacts {
         self.result_type.is("input_required")
     }
 
-    /// Whether this is the creation of a task, and its id: `resultType` says so from 2026-07-28
-    /// on, before it the object `task` with an id in it.
-    pub(crate) fn created_task(&self) -> Option<&Text> {
+    /// The task that was created, and in which form, if one was: `resultType` says so in the
+    /// extension, before it the object `task` with an id in it.
+    pub(crate) fn created_task(&self) -> Option<(&TaskFacts, TaskForm)> {
         if self.result_type.is("task") {
-            return Some(&self.flat_task.id);
+            return Some((&self.flat_task, TaskForm::Extension));
         }
-        Some(&self.task.id).filter(|id| !id.is_absent())
+        let is_created = !self.task.id.is_absent();
+        is_created.then_some((&self.task, TaskForm::Core))
     }
 }
 

@@ -248,6 +248,7 @@ impl Oracle<'_> {
                 .json(&facts.structured, structured.filter(|_| self.config.structured_bytes > 0)),
         }
         self.task(&facts.flat_task, result, "ttlMs");
+        self.text(&facts.status_message, get("statusMessage"));
         self.task(&facts.task, get("task"), "ttl");
     }
 
@@ -297,6 +298,8 @@ impl Oracle<'_> {
         assert_eq!(facts.arguments, shape(get("arguments")));
         self.text(&facts.task_id, get("taskId"));
         self.text(&facts.status, get("status").filter(|_| self.config.answers));
+        let message = get("statusMessage").filter(|_| self.config.answers);
+        self.text(&facts.status_message, message);
         self.inner(facts.inner.as_deref(), params.filter(|_| self.config.answers));
         let get = |key| member(params.filter(|_| self.config.requests), key);
         self.text(&facts.name, get("name"));

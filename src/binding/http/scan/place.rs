@@ -34,6 +34,7 @@ pub(super) enum Place {
     Unasked,
     ResultTaskId,
     ResultStatus,
+    StatusMessage,
     ResultTtl,
     Task,
     TaskId,
@@ -58,6 +59,7 @@ pub(super) enum Place {
     Arguments,
     ParamsTaskId,
     ParamsStatus,
+    ParamsStatusMessage,
     RequestId,
     Version,
     Client,
@@ -160,6 +162,7 @@ impl Place {
                 b"resultType" => Self::ResultType,
                 b"taskId" => Self::ResultTaskId,
                 b"status" => Self::ResultStatus,
+                b"statusMessage" => Self::StatusMessage,
                 b"task" => Self::Task,
                 b"ttlMs" => Self::ResultTtl,
                 b"result" => Self::ResultResult,
@@ -197,6 +200,7 @@ impl Place {
                 b"uri" => Self::Uri,
                 b"taskId" => Self::ParamsTaskId,
                 b"status" => Self::ParamsStatus,
+                b"statusMessage" => Self::ParamsStatusMessage,
                 b"result" => Self::ParamsResult,
                 b"error" => Self::ParamsError,
                 b"requestId" => Self::RequestId,
@@ -311,7 +315,8 @@ impl Place {
                 Interest::Json(config.structured_bytes)
             }
             Self::BlockText => Interest::Text(config.text_bytes),
-            Self::ErrorMessage => Interest::Text(MESSAGE_BYTES),
+            Self::ErrorMessage | Self::StatusMessage => Interest::Text(MESSAGE_BYTES),
+            Self::ParamsStatusMessage if config.answers => Interest::Text(MESSAGE_BYTES),
             Self::BlockType | Self::ResultType | Self::ResultStatus | Self::TaskStatus => {
                 Interest::Text(WORD_BYTES)
             }
@@ -337,7 +342,11 @@ impl Place {
     /// long and only told to somebody leaves room for what is decided by, and that for ids.
     pub(super) fn share(self, total: usize) -> usize {
         match self {
-            Self::BlockText | Self::ErrorMessage | Self::Member => total - (total >> 2),
+            Self::BlockText
+            | Self::ErrorMessage
+            | Self::StatusMessage
+            | Self::ParamsStatusMessage
+            | Self::Member => total - (total >> 2),
             Self::Method | Self::Name | Self::ResultRecord | Self::DataRecord => {
                 total - (total >> 4)
             }

@@ -1,0 +1,255 @@
+//! Tasks whose end has yet to be seen, by their ids.
+//!
+//! A tool call that is answered with a task has ended; what becomes of the task is seen later, in
+//! the answer to another request, on whatever connection. There is one list for the process: rmcp
+//! makes the layers anew for each session, and an HTTP route may have layers of its own. Tasks of
+//! several servers in one process are told apart by the route that their layers name.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    hash::{BuildHasher as _, RandomState},
+    sync::{Mutex, OnceLock, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::{
+    Call, Verdict,
+    task::{CreatedTask, TaskForm},
+};
+use crate::{outcome::Reason, sweep::Sweeper, text};
+
+/// How long a task is remembered that does not say.
+const DEFAULT_TTL: Duration = Duration::from_secs(3600);
+/// Nobody's clock can tell more.
+const MAX_TTL: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Tasks that are remembered until their end is seen, and those since then: each takes some 500
+/// bytes. Of more than that those are forgotten whose time is up first.
+const MAX_REMEMBERED: usize = 8192;
+
+static TASKS: Mutex<Option<List>> = Mutex::new(None);
+static SWEEPER: Sweeper = Sweeper::new(|| with(|list| list.next_due()), forget_due);
+
+#[derive(Default)]
+struct List {
+    tasks: HashMap<u64, Entry>,
+    /// Which are to be forgotten when. Apart, so that those whose end was seen do not displace
+    /// others.
+    open: BTreeSet<(Instant, u64)>,
+    ended: BTreeSet<(Instant, u64)>,
+}
+
+struct Entry {
+    /// The task's own, with the id of the call that it was created by.
+    call: Call,
+    form: Option<TaskForm>,
+    ttl: Duration,
+    due: Instant,
+    /// Whether it is known to have failed.
+    has_failed: bool,
+    state: State,
+}
+
+enum State {
+    Open {
+        /// What it ended in if nobody asks for more.
+        noted: Option<(Verdict, Instant)>,
+        is_cancelled: bool,
+    },
+    /// Its end was told. Remembered, since it may be asked for again.
+    Ended,
+}
+
+/// What is known of a task that an answer tells of.
+#[derive(Debug)]
+pub(crate) struct Remembered {
+    key: u64,
+    /// The task's own: what it ends in is judged, and logged, as the end of that call.
+    pub(crate) call: Call,
+    /// How it was created, where that was seen.
+    pub(crate) form: Option<TaskForm>,
+    /// Whether it is known to have failed.
+    pub(crate) has_failed: bool,
+    /// Whether its client has asked for it to be stopped.
+    pub(crate) is_cancelled: bool,
+}
+
+/// A call has ended as a task.
+pub(super) fn remember(call: Call, task: &CreatedTask) {
+    call.set_asked_task(&task.id);
+    let ttl = task.ttl.unwrap_or(DEFAULT_TTL).min(MAX_TTL);
+    let state = State::Open { noted: None, is_cancelled: false };
+    let due = Instant::now() + ttl;
+    let key = key(&call, &task.id);
+    let entry = Entry { form: Some(task.form), ttl, due, has_failed: false, state, call };
+    let displaced = with(|list| list.insert(key, entry));
+    displaced.into_iter().flatten().for_each(Entry::forget);
+    SWEEPER.notice();
+}
+
+/// What is known of the task `id` that the answer to `asking` tells of.
+pub(crate) fn find(asking: &Call, id: &str) -> Remembered {
+    let key = key(asking, id);
+    let known = with(|list| {
+        let Entry { call, form, has_failed, state, .. } = list.tasks.get(&key)?;
+        let is_cancelled = matches!(state, State::Open { is_cancelled: true, .. });
+        let (call, form, has_failed) = (call.clone(), *form, *has_failed);
+        Some(Remembered { key, call, form, has_failed, is_cancelled })
+    });
+    known.unwrap_or_else(|| {
+        let call = asking.of_unknown_task(id);
+        Remembered { key, call, form: None, has_failed: false, is_cancelled: false }
+    })
+}
+
+impl Remembered {
+    /// It is remembered for this long from now on.
+    pub(crate) fn renew(&self, ttl: Duration) {
+        with(|list| list.renew(self.key, ttl.min(MAX_TTL)));
+        SWEEPER.notice();
+    }
+
+    /// Its client has asked for it to be stopped.
+    pub(crate) fn cancel(&self) {
+        with(|list| {
+            if let Some(Entry { state: State::Open { is_cancelled, .. }, .. }) =
+                list.tasks.get_mut(&self.key)
+            {
+                *is_cancelled = true;
+            }
+        });
+    }
+
+    /// It has ended; what in, is for others to say, and this if nobody does.
+    pub(crate) fn note(&self, verdict: Verdict) {
+        with(|list| {
+            if let Some(entry) = list.tasks.get_mut(&self.key)
+                && let State::Open { noted: noted @ None, .. } = &mut entry.state
+            {
+                entry.has_failed = verdict.outcome.is_failure();
+                *noted = Some((verdict, Instant::now()));
+            }
+        });
+    }
+
+    /// It has ended in this. Told once, whoever sees it first.
+    pub(crate) fn end(self, verdict: Verdict) {
+        let Self { key, call, form, .. } = self;
+        let has_failed = verdict.outcome.is_failure();
+        let (is_open, displaced) = with(|list| list.end(key, &call, form, has_failed));
+        match is_open {
+            Some(true) => call.finish_task(verdict, Instant::now()),
+            // Nobody knows since when, or as which tool.
+            None if verdict.outcome.is_failure() => call.report(verdict),
+            None | Some(false) => {}
+        }
+        drop(displaced);
+        SWEEPER.notice();
+    }
+}
+
+impl Entry {
+    /// Nobody is going to ask for it any more.
+    fn forget(self) {
+        if let State::Open { noted, .. } = self.state {
+            let (verdict, at) = noted
+                .unwrap_or_else(|| (Verdict::abandoned(Some(Reason::Forgotten)), Instant::now()));
+            self.call.finish_task(verdict, at);
+        }
+    }
+}
+
+impl List {
+    /// Remembers a task. What it gives back is to be forgotten outside of the lock.
+    fn insert(&mut self, key: u64, entry: Entry) -> [Option<Entry>; 2] {
+        let replaced = self.remove(key);
+        self.order(&entry.state).insert((entry.due, key));
+        self.tasks.insert(key, entry);
+        [replaced, self.remove_excess()]
+    }
+
+    fn renew(&mut self, key: u64, ttl: Duration) {
+        let Some(mut entry) = self.remove(key) else { return };
+        if let Some(due) = entry.due.checked_sub(entry.ttl) {
+            entry.due = due + ttl;
+            entry.ttl = ttl;
+        }
+        self.order(&entry.state).insert((entry.due, key));
+        self.tasks.insert(key, entry);
+    }
+
+    /// Whether its end was not told before; `None` if nobody has known of it.
+    fn end(
+        &mut self,
+        key: u64,
+        call: &Call,
+        form: Option<TaskForm>,
+        has_failed: bool,
+    ) -> (Option<bool>, [Option<Entry>; 2]) {
+        let entry = self.remove(key);
+        let is_open = entry.as_ref().map(|entry| matches!(entry.state, State::Open { .. }));
+        let ttl = entry.as_ref().map_or(DEFAULT_TTL, |entry| entry.ttl);
+        // As long again as it was remembered before: servers let clients ask for it meanwhile.
+        let due = match (&entry, is_open) {
+            (Some(entry), Some(false)) => entry.due,
+            _ => Instant::now() + ttl,
+        };
+        let call = call.clone();
+        let ended = Entry { call, form, ttl, due, has_failed, state: State::Ended };
+        let [_, displaced] = self.insert(key, ended);
+        (is_open, [entry, displaced])
+    }
+
+    fn remove(&mut self, key: u64) -> Option<Entry> {
+        let entry = self.tasks.remove(&key)?;
+        self.order(&entry.state).remove(&(entry.due, key));
+        Some(entry)
+    }
+
+    /// One of those that are too many.
+    fn remove_excess(&mut self) -> Option<Entry> {
+        let excess = [&self.open, &self.ended].into_iter().find(|it| it.len() > MAX_REMEMBERED);
+        let key = excess.and_then(|order| order.first()).map(|(_, key)| *key)?;
+        self.remove(key)
+    }
+
+    fn order(&mut self, state: &State) -> &mut BTreeSet<(Instant, u64)> {
+        match state {
+            State::Open { .. } => &mut self.open,
+            State::Ended => &mut self.ended,
+        }
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        let first = |order: &BTreeSet<(Instant, u64)>| order.first().map(|(due, _)| *due);
+        first(&self.open).into_iter().chain(first(&self.ended)).min()
+    }
+
+    fn remove_due(&mut self, now: Instant) -> Option<Entry> {
+        let firsts = [self.open.first(), self.ended.first()];
+        let key = firsts.into_iter().flatten().find(|(due, _)| *due <= now).map(|(_, key)| *key)?;
+        self.remove(key)
+    }
+}
+
+/// Forgets who is due, one by one: what is told of them runs others' code, outside of the lock.
+fn forget_due(now: Instant) {
+    while let Some(entry) = with(|list| list.remove_due(now)) {
+        entry.forget();
+    }
+}
+
+/// An id may be long, and a peer chooses it: of both nothing is kept.
+fn key(call: &Call, id: &str) -> u64 {
+    static HASHER: OnceLock<RandomState> = OnceLock::new();
+    let id = text::prefix(id, text::RAW_NAME_CHARS);
+    let route = call.origin().route.clone();
+    HASHER.get_or_init(RandomState::new).hash_one((route, id))
+}
+
+fn with<T>(work: impl FnOnce(&mut List) -> T) -> T {
+    let mut list = TASKS.lock().unwrap_or_else(PoisonError::into_inner);
+    work(list.get_or_insert_default())
+}

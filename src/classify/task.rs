@@ -1,0 +1,156 @@
+//! What an answer says of a task: whether it has ended, and in what.
+//!
+//! The end of a task is judged as the end of the tool call that created it: by the same table,
+//! under that call's policy, with that tool's classifier.
+
+use super::table::{Judgement, bounded, judge, undeclared};
+use crate::{
+    binding::{Answer, ErrorView, ResultView, TaskEnd, TaskView},
+    call::{Call, CallId, Kind, Remembered, TaskForm, TaskStatus, Verdict, find_task},
+    outcome::{Cause, Reason},
+};
+
+const TASK_RESULT: &str = "tasks/result";
+const TASK_CANCEL: &str = "tasks/cancel";
+
+/// A task that has ended, as an answer says.
+#[derive(Debug)]
+pub(crate) struct EndedTask {
+    task: Remembered,
+    verdict: Verdict,
+    /// It is all that is known so far, and what it really ended in may still be asked for.
+    is_status: bool,
+}
+
+impl EndedTask {
+    /// What a text about it refers to: the call that has created it.
+    pub(crate) fn reference(&self) -> CallId {
+        self.task.call.id()
+    }
+
+    /// Tells how it ended, if nobody has. `told` is what the client is told in the place of what
+    /// came.
+    pub(crate) fn tell(self, told: Option<&str>) {
+        let Self { task, mut verdict, is_status } = self;
+        if let Some(told) = told {
+            verdict = verdict.told(told);
+        }
+        if is_status {
+            task.note(verdict);
+        } else {
+            task.end(verdict);
+        }
+    }
+}
+
+/// What the answer to a request about a task means; `None` where it tells nothing of one.
+pub(super) fn judge_of_task(call: &Call, answer: &Answer<'_>) -> Option<Judgement> {
+    match answer {
+        Answer::Task(view) => Some(judge_state(call, view)),
+        Answer::Result(result) if call.method() == TASK_RESULT => {
+            let id = call.asked_task().or_else(|| related_task(result))?;
+            Some(judge_result(call, &id, result))
+        }
+        Answer::Error(error) if call.method() == TASK_RESULT => {
+            judge_error(call, &call.asked_task()?, error)
+        }
+        Answer::Result(_) if call.method() == TASK_CANCEL => {
+            find_task(call, &call.asked_task()?).cancel();
+            None
+        }
+        _ => None,
+    }
+}
+
+/// The task that a result belongs to, as it says itself.
+fn related_task(result: &ResultView<'_>) -> Option<Box<str>> {
+    let related = result.meta?.get("io.modelcontextprotocol/related-task")?;
+    related.get("taskId")?.as_str().map(Into::into)
+}
+
+/// A task as it stands.
+fn judge_state(call: &Call, view: &TaskView<'_>) -> Judgement {
+    let completed = Judgement::from(Verdict::completed());
+    let Some(id) = view.id.map(Into::into).or_else(|| call.asked_task()) else { return completed };
+    let task = find_task(call, &id);
+    if let Some(ttl) = view.ttl {
+        task.renew(ttl);
+    }
+    if call.method() == TASK_CANCEL {
+        task.cancel();
+    }
+    if !view.has_ended() {
+        return completed;
+    }
+    // What a status says is all that there is to come, unless the result has to be asked for.
+    let is_status = view.end.is_none()
+        && view.status != TaskStatus::Cancelled
+        && task.form != Some(TaskForm::Extension);
+    let judged = match (view.end, view.status) {
+        (Some(TaskEnd::Result(result)), status) => {
+            let judged = judge(&task.call, &Answer::Result(result));
+            match status {
+                TaskStatus::Failed if judged.verdict.failure().is_none() => {
+                    failed(&task.call, view).into()
+                }
+                _ => judged,
+            }
+        }
+        (Some(TaskEnd::Error(error)), _) => judge(&task.call, &Answer::Error(error)),
+        (None, TaskStatus::Failed) => mask(&task.call, failed(&task.call, view), view),
+        (None, TaskStatus::Cancelled) => {
+            let is_asked = task.is_cancelled || call.method() == TASK_CANCEL;
+            Verdict::cancelled_by(is_asked.then_some(Reason::ClientCancelled)).into()
+        }
+        (None, _) => Verdict::completed().into(),
+    };
+    let Judgement { verdict, withhold, .. } = judged;
+    let ended = EndedTask { task, verdict, is_status };
+    Judgement { withhold, task: Some(Box::new(ended)), ..completed }
+}
+
+/// All that is known is that it failed, and what it says of that.
+fn failed(task: &Call, view: &TaskView<'_>) -> Verdict {
+    undeclared(view.message.map(bounded), &task.policy())
+}
+
+/// What it says of that is its author's, which the policy may mask.
+fn mask(task: &Call, verdict: Verdict, view: &TaskView<'_>) -> Judgement {
+    match view.message.filter(|_| task.policy().masks_undeclared()) {
+        Some(message) => {
+            let hidden = Cause::new("status_message", bounded(message));
+            Judgement { withhold: true, ..verdict.with_cause(hidden).into() }
+        }
+        None => verdict.into(),
+    }
+}
+
+/// What the call would have been answered with.
+fn judge_result(call: &Call, id: &str, result: &ResultView<'_>) -> Judgement {
+    let task = find_task(call, id);
+    let Judgement { verdict, withhold, .. } = judge(&task.call, &Answer::Result(*result));
+    let ended = EndedTask { task, verdict, is_status: false };
+    Judgement {
+        verdict: Verdict::completed(),
+        withhold,
+        answer_as: Some(Kind::ToolCall),
+        task: Some(Box::new(ended)),
+    }
+}
+
+/// The same; or there is no such task, or it has no result, which is between the client and
+/// `tasks/result`. Both are -32602: only of a task that is known to have failed it is the former.
+fn judge_error(call: &Call, id: &str, error: &ErrorView<'_>) -> Option<Judgement> {
+    let task = find_task(call, id);
+    if error.code == -32602 && !task.has_failed {
+        return None;
+    }
+    let Judgement { verdict, withhold, .. } = judge(&task.call, &Answer::Error(*error));
+    let ended = EndedTask { task, verdict, is_status: false };
+    Some(Judgement {
+        verdict: Verdict::completed(),
+        withhold,
+        answer_as: None,
+        task: Some(Box::new(ended)),
+    })
+}
