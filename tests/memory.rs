@@ -40,6 +40,9 @@ const FRAME: usize = 16 * KIB;
 const ALLOWED: u64 = 16 * KIB as u64;
 /// The same while something is held that may not go out.
 const ALLOWED_HELD: u64 = ALLOWED + 64 * KIB as u64;
+/// The same where a text is kept that a classifier looks at: 12 KiB, as it came, without its escapes,
+/// and what of it is told.
+const ALLOWED_JSON: u64 = ALLOWED + 32 * KIB as u64;
 /// As much of a message as is held, and a little less.
 const HELD: usize = 48 * KIB;
 
@@ -68,6 +71,8 @@ enum Middle {
     Prose,
     /// The same, full of escapes.
     Escapes,
+    /// The same, JSON itself, so that as much of it is kept as a classifier may look at.
+    Json,
     /// Rows of structured content.
     Rows,
     /// The message of an error.
@@ -90,6 +95,11 @@ impl Middle {
                 r#"Water the \"plants\",\nfeed the cat. "#,
                 r#""}],"isError":true}}"#,
             ),
+            Self::Json => (
+                r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"{\"rows\":["#,
+                r#"{\"id\":1,\"ok\":true},"#,
+                r#"{}]}"}],"isError":true}}"#,
+            ),
             Self::Rows => (
                 r#"{"jsonrpc":"2.0","id":7,"result":{"content":[],"structuredContent":{"rows":["#,
                 r#"{"id":1,"ok":true,"tags":["a"]},"#,
@@ -110,7 +120,7 @@ impl Middle {
 
     /// So much of it that nothing of a row is cut where a frame ends.
     fn text(self) -> &'static [u8] {
-        static TEXTS: [OnceLock<Vec<u8>>; 5] = [const { OnceLock::new() }; 5];
+        static TEXTS: [OnceLock<Vec<u8>>; 6] = [const { OnceLock::new() }; 6];
         let unit = self.parts().1.as_bytes();
         let times = FRAME / unit.len();
         TEXTS.get(self as usize).unwrap().get_or_init(|| unit.repeat(times))
@@ -218,7 +228,7 @@ struct Case {
 /// Only prose is read fast enough in a debug build for the largest sizes: within a second or two.
 /// What else there is, is as flat at 4 MiB, or it is not. The mask is last: from then on calls are
 /// recorded where nobody listens, too.
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     Case {
         what: "text, then isError",
         middle: Middle::Prose,
@@ -235,6 +245,15 @@ const CASES: [Case; 6] = [
         masks: false,
         passes: true,
         allowed: ALLOWED,
+        outcome: Outcome::Undeclared,
+    },
+    Case {
+        what: "text that is JSON, then isError",
+        middle: Middle::Json,
+        sizes: &[KIB, MIB, 4 * MIB],
+        masks: false,
+        passes: true,
+        allowed: ALLOWED_JSON,
         outcome: Outcome::Undeclared,
     },
     Case {

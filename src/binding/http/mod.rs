@@ -42,6 +42,11 @@
 //! | 202 | the same: no client looks for an answer in it, and it may come on another connection | – |
 //! | an encoded answer | the same; `tool_call_completed` at WARN, `result_scanned=false` | – |
 //!
+//! [Soft errors](crate::SoftErrors) are found in `structuredContent` of any size, by the members that
+//! a classifier asks for, and in a text that is JSON up to 12 KiB; what a classifier of your own wants
+//! to see whole, up to 16 KiB. Of more than that nobody knows: `tool_call_completed` at WARN,
+//! `result_scanned=false`.
+//!
 //! What carries no request that could be answered (GET, DELETE, a notification) gets an empty 500
 //! where it panics, and one event.
 //!

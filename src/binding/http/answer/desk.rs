@@ -13,7 +13,7 @@ use crate::{
     binding::http::{
         exchange::Exchange,
         request::{Id, Message, Sort},
-        scan::{Config, Envelope, Facts, Shape},
+        scan::{Config, Envelope, Facts, JSON_TEXT_BYTES, Shape},
         seats::Seats,
         sessions::{self, Known},
         write,
@@ -312,8 +312,10 @@ impl Desk {
         let config = Config::answers();
         match &self.kept {
             Kept::Nothing => config,
-            Kept::Members(members) => config.members(Arc::clone(members)),
-            Kept::All => config.structured_bytes(MAX_STRUCTURED),
+            Kept::Members(members) => {
+                config.text_bytes(JSON_TEXT_BYTES).members(Arc::clone(members))
+            }
+            Kept::All => config.text_bytes(JSON_TEXT_BYTES).structured_bytes(MAX_STRUCTURED),
         }
     }
 

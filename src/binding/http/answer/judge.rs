@@ -10,7 +10,7 @@ use crate::{
         Answer, ErrorView, ResultView,
         http::scan::{Code, Envelope, ErrorFacts, Facts, Members, ResultFacts, Shape},
     },
-    call::{Call, NewTask},
+    call::{Call, NewTask, TaskForm},
     classify::{Judgement, judge},
     policy::Classifier,
     tool_error::Declaration,
@@ -40,11 +40,11 @@ fn judge_result(call: &Call, facts: &Facts, raw: Option<&[u8]>, kept: &Kept) -> 
         return judge(call, &Answer::InputRequired);
     }
     if call.kind().is_tool()
-        && let Some((task, form)) = result.created_task()
+        && let Some(task) = result.created_task()
     {
-        let id = task.id.get();
-        let task =
-            id.as_deref().map(|id| NewTask { id, ttl: task.ttl.map(Duration::from_millis), form });
+        let form = if result.is_task() { TaskForm::Extension } else { TaskForm::Core };
+        let (id, ttl) = (task.id.get(), task.ttl.map(Duration::from_millis));
+        let task = id.as_deref().map(|id| NewTask { id, ttl, form });
         return judge(call, &Answer::Deferred(task));
     }
     if let Some(state) = TaskState::of_answer(facts).filter(|_| !call.kind().is_tool()) {

@@ -125,6 +125,11 @@ impl Buffer {
         self.is_cut = false;
     }
 
+    /// No more than this, whatever it was begun with.
+    pub(super) fn limit(&mut self, bound: usize) {
+        self.bound = self.bound.min(bound);
+    }
+
     /// Adds what there is room for.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         if self.is_cut {

@@ -6,7 +6,6 @@ use super::{
     capture::{Json, Text},
     members::{Found, Members},
 };
-use crate::call::TaskForm;
 
 /// What one message said. Of a key that is there twice the last counts, as with `serde_json` and
 /// every other parser that builds an object.
@@ -214,14 +213,18 @@ impl ResultFacts {
         self.result_type.is("input_required")
     }
 
-    /// The task that was created, and in which form, if one was: `resultType` says so in the
-    /// extension, before it the object `task` with an id in it.
-    pub(crate) fn created_task(&self) -> Option<(&TaskFacts, TaskForm)> {
-        if self.result_type.is("task") {
-            return Some((&self.flat_task, TaskForm::Extension));
+    /// Whether a task was created in the form of SEP-2663.
+    pub(crate) fn is_task(&self) -> bool {
+        self.result_type.is("task")
+    }
+
+    /// The task that was created, if one was: with that form `resultType` says so, before it the
+    /// object `task` with an id in it.
+    pub(crate) fn created_task(&self) -> Option<&TaskFacts> {
+        if self.is_task() {
+            return Some(&self.flat_task);
         }
-        let is_created = !self.task.id.is_absent();
-        is_created.then_some((&self.task, TaskForm::Core))
+        Some(&self.task).filter(|task| !task.id.is_absent())
     }
 }
 

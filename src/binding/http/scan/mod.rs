@@ -63,6 +63,9 @@ pub(crate) use self::{
 /// take six: there is room for 682 of them, which is more than a log line shows.
 const TEXT_BYTES: usize = 4096;
 
+/// The same of a text that may be JSON itself, for a classifier to look at.
+pub(crate) const JSON_TEXT_BYTES: usize = 12 << 10;
+
 /// Bytes that are kept of one message in all, whoever sent it. What the configuration asks for
 /// beyond the usual comes on top.
 const TOTAL_BYTES: usize = 16 << 10;
@@ -74,7 +77,7 @@ pub(crate) struct Config {
     pub(crate) answers: bool,
     /// What `params` say.
     pub(crate) requests: bool,
-    /// Bytes of the first text block that are kept, as JSON.
+    /// Bytes of the first text block that are kept, as JSON; fewer of one that is no JSON itself.
     pub(crate) text_bytes: usize,
     /// Bytes up to which `structuredContent` is kept; 0 if nobody asks for it.
     pub(crate) structured_bytes: usize,
@@ -119,7 +122,6 @@ impl Config {
     }
 
     /// Keeps up to `bytes` of the first text block.
-    #[cfg(test)]
     pub(crate) fn text_bytes(self, bytes: usize) -> Self {
         Self { text_bytes: bytes, ..self }
     }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Config, EventScanner, Members, Scanner, Text, generate::Generator, oracle};
+use super::{
+    Config, EventScanner, JSON_TEXT_BYTES, Members, Scanner, TEXT_BYTES, Text, generate::Generator,
+    oracle,
+};
 
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     prop_oneof![
@@ -184,7 +187,7 @@ fn all_that_is_kept_is_bounded() {
 
 #[test]
 fn what_is_asked_for_beyond_the_usual_is_kept() {
-    let text = "x".repeat(100_000);
+    let text = format!("{{{}", "x".repeat(99_999));
     let answer = format!(
         r#"{{"id":"{}","result":{{"content":[{{"type":"text","text":"{text}"}}],"structuredContent":["{text}"]}}}}"#,
         "i".repeat(8000)
@@ -196,6 +199,26 @@ fn what_is_asked_for_beyond_the_usual_is_kept() {
     let mut scanner = Scanner::new(Config::answers().text_bytes(99_999));
     push(&mut scanner, answer.as_bytes());
     assert!(scanner.facts().result.lone_text().is_some_and(Text::is_cut));
+}
+
+#[test]
+fn of_a_text_that_is_no_json_no_more_is_kept_than_is_told() {
+    for (begin, is_kept) in [
+        ("{", true),
+        (r" \n\t{", true),
+        ("x", false),
+        ("[", false),
+        ("no {", false),
+        (r#"\"{"#, false),
+    ] {
+        let text = format!("{begin}{}", "x".repeat(8000));
+        let answer = format!(r#"{{"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#);
+        let mut scanner = Scanner::new(Config::answers().text_bytes(JSON_TEXT_BYTES));
+        push(&mut scanner, answer.as_bytes());
+        let kept = &scanner.facts().result.text;
+        let length = kept.get().map_or(0, |text| text.len());
+        assert_eq!((kept.is_cut(), length > TEXT_BYTES), (!is_kept, is_kept), "{begin}: {length}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Seen,
+        Seen, TEXT_BYTES,
         facts::{Envelope, Facts, Shape},
         place::{Interest, KEY_BYTES, Place, SHAPES, Scope},
         skip::{NestedSkip, quote_or_backslash},
@@ -112,7 +112,11 @@ impl Scanner {
                 self.step = Step::FirstElement;
                 after
             }
-            (Shape::String, Interest::Text(bound)) => self.kept_string(rest, Keep::Text, bound),
+            (Shape::String, Interest::Text(bound)) => {
+                let is_plain = place == Place::BlockText && !may_be_json(after);
+                let bound = if is_plain { bound.min(TEXT_BYTES) } else { bound };
+                self.kept_string(rest, Keep::Text, bound)
+            }
             (Shape::String, Interest::Json(bound)) => self.kept_string(rest, Keep::Json, bound),
             (_, Interest::Json(bound)) => {
                 self.buffer.start(self.bound(place, bound));
@@ -166,6 +170,10 @@ impl Scanner {
     /// A string, behind its opening quote.
     #[inline]
     pub(super) fn string<'a>(&mut self, rest: &'a [u8]) -> &'a [u8] {
+        if self.place == Place::BlockText && self.buffer.is_empty() && !may_be_json(rest) {
+            // It was cut apart behind its opening quote.
+            self.buffer.limit(TEXT_BYTES);
+        }
         match self.piece_of_string(rest) {
             (piece, Some(behind)) => {
                 self.keep(piece);
@@ -291,4 +299,11 @@ impl Scanner {
             _ => (rest, None),
         }
     }
+}
+
+/// Whether a text that begins like this, as JSON, may be JSON itself: an object.
+fn may_be_json(text: &[u8]) -> bool {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\\' | b'n' | b'r' | b't');
+    // Line breaks and tabs before it are escapes. Of what was cut apart nobody knows.
+    text.iter().find(|byte| !is_blank(byte)).is_none_or(|byte| *byte == b'{')
 }
