@@ -2,11 +2,13 @@
 
 mod body;
 pub(super) mod head;
+mod id;
 mod message;
 
 pub use self::body::RequestBody;
 pub(super) use self::{
     body::{Contents, Reading},
     head::Sort,
-    message::{Id, MODERN, Message, Read},
+    id::Id,
+    message::{MODERN, Message, Read},
 };
