@@ -31,6 +31,9 @@ use crate::{
     tool_error::Rendering,
 };
 
+/// The key in `_meta` under which a result names the task that it is of.
+pub(crate) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+
 /// A request as the layers see it.
 pub trait McpRequest {
     /// What a service answers it with.

@@ -63,6 +63,11 @@ impl Call {
         sinks.lost(self.record_of_lost(verdict, self.origin()));
     }
 
+    /// Whether the verdict is that it failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.state().verdict.as_ref().is_some_and(|(verdict, _)| verdict.outcome.is_failure())
+    }
+
     /// Whether the verdict is that nobody waits any more.
     pub(crate) fn is_left(&self) -> bool {
         let left = [Outcome::Cancelled, Outcome::Abandoned];

@@ -47,7 +47,7 @@ impl Judgement {
     /// Tells of a task that has ended, as it came. Gives what the answer means to its own request.
     pub(crate) fn told(self) -> Verdict {
         if let Some(task) = self.task {
-            task.tell(None);
+            task.tell();
         }
         self.verdict
     }

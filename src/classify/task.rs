@@ -5,9 +5,10 @@
 
 use super::table::{Judgement, bounded, judge, undeclared};
 use crate::{
-    binding::{Answer, ErrorView, ResultView, TaskEnd, TaskView},
-    call::{Call, CallId, Kind, Remembered, TaskForm, TaskStatus, Verdict, find_task},
+    binding::{Answer, ErrorView, RELATED_TASK, ResultView, TaskEnd, TaskView},
+    call::{Call, Kind, Remembered, TaskForm, TaskStatus, Verdict, find_task},
     outcome::{Cause, Reason},
+    tool_error::Rendering,
 };
 
 const TASK_RESULT: &str = "tasks/result";
@@ -23,18 +24,19 @@ pub(crate) struct EndedTask {
 }
 
 impl EndedTask {
-    /// What a text about it refers to: the call that has created it.
-    pub(crate) fn reference(&self) -> CallId {
-        self.task.call.id()
+    /// Tells how it ended, if nobody has. Gives what the client is told in the place of what came:
+    /// whatever was asked, it was a call of a tool that failed.
+    pub(crate) fn withheld(self) -> Rendering {
+        let mut rendering = Rendering::fault(Kind::ToolCall, None, self.task.call.id());
+        rendering.related_task = self.task.call.asked_task();
+        let verdict = self.verdict.told(rendering.text.clone());
+        Self { verdict, ..self }.tell();
+        rendering
     }
 
-    /// Tells how it ended, if nobody has. `told` is what the client is told in the place of what
-    /// came.
-    pub(crate) fn tell(self, told: Option<&str>) {
-        let Self { task, mut verdict, is_status } = self;
-        if let Some(told) = told {
-            verdict = verdict.told(told);
-        }
+    /// Tells how it ended, if nobody has, as it came.
+    pub(crate) fn tell(self) {
+        let Self { task, verdict, is_status } = self;
         if is_status {
             task.note(verdict);
         } else {
@@ -64,7 +66,7 @@ pub(super) fn judge_of_task(call: &Call, answer: &Answer<'_>) -> Option<Judgemen
 
 /// The task that a result belongs to, as it says itself.
 fn related_task(result: &ResultView<'_>) -> Option<Box<str>> {
-    let related = result.meta?.get("io.modelcontextprotocol/related-task")?;
+    let related = result.meta?.get(RELATED_TASK)?;
     related.get("taskId")?.as_str().map(Into::into)
 }
 
@@ -140,9 +142,10 @@ fn judge_result(call: &Call, id: &str, result: &ResultView<'_>) -> Judgement {
 
 /// The same; or there is no such task, or it has no result, which is between the client and
 /// `tasks/result`. Both are -32602: only of a task that is known to have failed it is the former.
+/// Nor is it what a layer further in has answered because `tasks/result` itself has failed.
 fn judge_error(call: &Call, id: &str, error: &ErrorView<'_>) -> Option<Judgement> {
     let task = find_task(call, id);
-    if error.code == -32602 && !task.has_failed {
+    if call.has_failed() || error.code == -32602 && !task.has_failed {
         return None;
     }
     let Judgement { verdict, withhold, .. } = judge(&task.call, &Answer::Error(*error));

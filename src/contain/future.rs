@@ -217,9 +217,7 @@ fn withhold<Reply: McpReply>(
         call.decide(verdict.told(rendering.text.clone()));
         return Reply::failure(kind, rendering);
     };
-    // Whatever was asked, what failed is a call of a tool.
-    let rendering = Rendering::fault(Kind::ToolCall, None, task.reference());
-    task.tell(Some(&rendering.text));
+    let rendering = task.withheld();
     if is_about_task {
         reply.with_task_end(rendering)
     } else {

@@ -157,7 +157,7 @@ fn begin_session(exchange: &Arc<Exchange>) {
     for message in exchange.messages().iter().filter(|message| message.is_request()) {
         if let Some(id) = message.id() {
             message.set_listed();
-            let client = sessions::begin(session, &id.key, message.kind, &message.call, exchange);
+            let client = sessions::begin(session, &id.key, &message.call, exchange);
             if client.is_some() {
                 message.call.add_origin(Origin { client, ..Origin::default() });
             }

@@ -11,7 +11,7 @@ use std::{
 
 use super::exchange::Exchange;
 use crate::{
-    call::{Call, CallId, Client, Kind, RequestId, Session, Verdict, Waiting},
+    call::{Call, Client, RequestId, Session, Verdict, Waiting},
     outcome::Reason,
     sweep::Sweeper,
 };
@@ -45,7 +45,6 @@ struct List {
 }
 
 struct Entry {
-    kind: Kind,
     state: State,
     until: Option<Instant>,
 }
@@ -55,8 +54,8 @@ enum State {
     Working(Call, Weak<Exchange>),
     /// It has ended without an answer.
     Waiting(Waiting),
-    /// The answer has gone by.
-    Delivered(CallId),
+    /// The answer has gone by. What it was to is kept: a replay means the same.
+    Delivered(Call),
 }
 
 /// What is known of an answer.
@@ -68,22 +67,18 @@ pub(super) enum Known {
         _waiting: Option<Waiting>,
     },
     /// It has gone by before.
-    Delivered {
-        reference: CallId,
-        kind: Kind,
-    },
+    Delivered(Call),
 }
 
 /// A request of a session begins. Gives the session's client.
 pub(super) fn begin(
     session: Session,
     id: &RequestId,
-    kind: Kind,
     call: &Call,
     exchange: &Arc<Exchange>,
 ) -> Option<Arc<dyn Client>> {
     let state = State::Working(call.clone(), Arc::downgrade(exchange));
-    let entry = Entry { kind, state, until: None };
+    let entry = Entry { state, until: None };
     let (replaced, client) = with(|list| {
         let client = list.clients.get(&session.bits()).cloned();
         if list.calls.len() >= MAX_OPEN {
@@ -121,9 +116,9 @@ pub(super) fn end(session: Session, id: &RequestId, of: &Call) {
 }
 
 /// Its exchange is over, and its answer may come on another connection.
-pub(super) fn wait(session: Session, id: &RequestId, kind: Kind, call: &Call) {
+pub(super) fn wait(session: Session, id: &RequestId, call: &Call) {
     let until = Instant::now() + PATIENCE;
-    let entry = Entry { kind, state: State::Waiting(call.clone().wait()), until: Some(until) };
+    let entry = Entry { state: State::Waiting(call.clone().wait()), until: Some(until) };
     let key = key(session, id);
     let displaced = with(|list| {
         list.waiting.push_back((until, key.clone()));
@@ -139,21 +134,15 @@ pub(super) fn deliver(session: Session, id: &RequestId) -> Known {
     let (known, forgotten) = with(|list| {
         let key = key(session, id);
         let Some(entry) = list.calls.get_mut(&key) else { return (Known::Nothing, [None, None]) };
-        let kind = entry.kind;
-        let reference = match &entry.state {
-            State::Delivered(reference) => {
-                return (Known::Delivered { reference: *reference, kind }, [None, None]);
-            }
-            State::Working(call, _) => call.id(),
-            State::Waiting(waiting) => waiting.call().id(),
+        let call = match &entry.state {
+            State::Delivered(call) => return (Known::Delivered(call.clone()), [None, None]),
+            State::Working(call, _) => call.clone(),
+            State::Waiting(waiting) => waiting.call().clone(),
         };
         entry.until = Some(until);
-        let known = match std::mem::replace(&mut entry.state, State::Delivered(reference)) {
-            State::Working(call, _) => Known::Open { call, _waiting: None },
-            State::Waiting(waiting) => {
-                Known::Open { call: waiting.call().clone(), _waiting: Some(waiting) }
-            }
-            State::Delivered(reference) => Known::Delivered { reference, kind },
+        let known = match std::mem::replace(&mut entry.state, State::Delivered(call.clone())) {
+            State::Waiting(waiting) => Known::Open { call, _waiting: Some(waiting) },
+            State::Working(..) | State::Delivered(_) => Known::Open { call, _waiting: None },
         };
         list.delivered.push_back((until, key));
         (known, list.forget_excess())

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::{answer::raw, request::Id};
 use crate::{
+    binding::RELATED_TASK,
     call::Kind,
     tool_error::{Declaration, Rendering},
 };
@@ -55,10 +56,14 @@ pub(super) fn failure(
 }
 
 fn result(is_modern: bool, rendering: &Rendering) -> Value {
+    let mut meta = record(rendering);
+    if let (Some(id), Value::Object(meta)) = (&rendering.related_task, &mut meta) {
+        meta.insert(RELATED_TASK.to_owned(), json!({ "taskId": id }));
+    }
     let mut result = json!({
         "content": [{ "type": "text", "text": rendering.text }],
         "isError": true,
-        "_meta": record(rendering),
+        "_meta": meta,
     });
     if is_modern && let Value::Object(result) = &mut result {
         result.insert("resultType".to_owned(), "complete".into());

@@ -14,7 +14,7 @@ use super::{
     task,
 };
 use crate::{
-    binding::{Answer, ErrorView, McpReply, ResultView},
+    binding::{Answer, ErrorView, McpReply, RELATED_TASK, ResultView},
     call::{Kind, NewTask, TaskForm},
     outcome::Declared,
     tool_error::{Declaration, Rendering},
@@ -210,6 +210,9 @@ pub(super) fn tool_failure(rendering: Rendering) -> CallToolResult {
     }
     let mut meta = rmcp::model::MetaObject::new();
     meta.0.insert(Declaration::KEY.to_owned(), record);
+    if let Some(id) = rendering.related_task {
+        meta.0.insert(RELATED_TASK.to_owned(), serde_json::json!({ "taskId": id }));
+    }
     result.meta = Some(meta);
     result
 }

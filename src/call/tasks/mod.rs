@@ -38,7 +38,7 @@ struct List {
     /// Which are to be forgotten when. Apart, so that those whose end was seen do not displace
     /// others.
     open: BTreeSet<(Instant, u64)>,
-    ended: BTreeSet<(Instant, u64)>,
+    over: BTreeSet<(Instant, u64)>,
 }
 
 struct Entry {
@@ -58,6 +58,8 @@ enum State {
         noted: Option<(Verdict, Instant)>,
         is_cancelled: bool,
     },
+    /// Nobody has asked for it in time.
+    Forgotten,
     /// Its end was told. Remembered, since it may be asked for again.
     Ended,
 }
@@ -84,8 +86,8 @@ pub(super) fn remember(call: Call, task: &CreatedTask) {
     let due = Instant::now() + ttl;
     let key = key(&call, &task.id);
     let entry = Entry { form: Some(task.form), ttl, due, has_failed: false, state, call };
-    let displaced = with(|list| list.insert(key, entry));
-    displaced.into_iter().flatten().for_each(Entry::forget);
+    let displaced = with(|list| list.remember(key, entry));
+    displaced.into_iter().flatten().for_each(Forgotten::tell);
     SWEEPER.notice();
 }
 
@@ -102,6 +104,12 @@ pub(crate) fn find(asking: &Call, id: &str) -> Remembered {
         let call = asking.of_unknown_task(id);
         Remembered { key, call, form: None, has_failed: false, is_cancelled: false }
     })
+}
+
+impl State {
+    fn is_open(&self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
 }
 
 impl Remembered {
@@ -138,106 +146,141 @@ impl Remembered {
     pub(crate) fn end(self, verdict: Verdict) {
         let Self { key, call, form, .. } = self;
         let has_failed = verdict.outcome.is_failure();
-        let (is_open, displaced) = with(|list| list.end(key, &call, form, has_failed));
-        match is_open {
-            Some(true) => call.finish_task(verdict, Instant::now()),
-            // Nobody knows since when, or as which tool.
-            None if verdict.outcome.is_failure() => call.report(verdict),
-            None | Some(false) => {}
+        let (told, displaced) = with(|list| list.end(key, &call, form, has_failed));
+        match told {
+            Told::Never => call.finish_task(verdict, Instant::now()),
+            // There is no terminal event for it, or there was one that did not know of this.
+            Told::Nobody | Told::Forgotten if has_failed => call.report(verdict),
+            Told::Nobody | Told::Forgotten | Told::Before => {}
         }
         drop(displaced);
         SWEEPER.notice();
     }
 }
 
-impl Entry {
-    /// Nobody is going to ask for it any more.
-    fn forget(self) {
-        if let State::Open { noted, .. } = self.state {
-            let (verdict, at) = noted
-                .unwrap_or_else(|| (Verdict::abandoned(Some(Reason::Forgotten)), Instant::now()));
+/// What was told so far of a task that has ended.
+enum Told {
+    Never,
+    /// That nobody has asked for it.
+    Forgotten,
+    Before,
+    /// Nobody knows since when it runs, or as which tool.
+    Nobody,
+}
+
+/// A task whose time is up, to be told of outside of the lock: others' code runs.
+struct Forgotten {
+    call: Call,
+    end: Option<(Verdict, Instant)>,
+}
+
+impl Forgotten {
+    fn tell(self) {
+        if let Some((verdict, at)) = self.end {
             self.call.finish_task(verdict, at);
         }
     }
 }
 
 impl List {
-    /// Remembers a task. What it gives back is to be forgotten outside of the lock.
-    fn insert(&mut self, key: u64, entry: Entry) -> [Option<Entry>; 2] {
-        let replaced = self.remove(key);
+    fn remember(&mut self, key: u64, entry: Entry) -> [Option<Forgotten>; 3] {
+        let replaced = self.forget(key, false);
+        self.put(key, entry);
+        [replaced, self.forget_excess(true), self.forget_excess(false)]
+    }
+
+    fn put(&mut self, key: u64, entry: Entry) {
         self.order(&entry.state).insert((entry.due, key));
         self.tasks.insert(key, entry);
-        [replaced, self.remove_excess()]
+    }
+
+    fn take(&mut self, key: u64) -> Option<Entry> {
+        let entry = self.tasks.remove(&key)?;
+        self.order(&entry.state).remove(&(entry.due, key));
+        Some(entry)
+    }
+
+    /// Its time is up. Where it `may_come`, in an answer to somebody who asks late, it is remembered
+    /// that it is over.
+    fn forget(&mut self, key: u64, may_come: bool) -> Option<Forgotten> {
+        let entry = self.take(key)?;
+        let call = entry.call.clone();
+        let State::Open { noted, .. } = entry.state else {
+            return Some(Forgotten { call, end: None });
+        };
+        let now = Instant::now();
+        let state = if noted.is_some() { State::Ended } else { State::Forgotten };
+        let end = noted.unwrap_or_else(|| (Verdict::abandoned(Some(Reason::Forgotten)), now));
+        if may_come {
+            self.put(key, Entry { state, due: now + entry.ttl, ..entry });
+        }
+        Some(Forgotten { call, end: Some(end) })
+    }
+
+    /// One of those that are too many, open or over: the one whose time is up first.
+    fn forget_excess(&mut self, is_open: bool) -> Option<Forgotten> {
+        let order = if is_open { &self.open } else { &self.over };
+        let first = order.first().filter(|_| order.len() > MAX_REMEMBERED);
+        let key = first.map(|(_, key)| *key)?;
+        self.forget(key, true)
     }
 
     fn renew(&mut self, key: u64, ttl: Duration) {
-        let Some(mut entry) = self.remove(key) else { return };
+        if self.tasks.get(&key).is_none_or(|entry| entry.ttl == ttl) {
+            return;
+        }
+        let Some(mut entry) = self.take(key) else { return };
         if let Some(due) = entry.due.checked_sub(entry.ttl) {
             entry.due = due + ttl;
             entry.ttl = ttl;
         }
-        self.order(&entry.state).insert((entry.due, key));
-        self.tasks.insert(key, entry);
+        self.put(key, entry);
     }
 
-    /// Whether its end was not told before; `None` if nobody has known of it.
+    /// It has ended. Gives what was told of it before.
     fn end(
         &mut self,
         key: u64,
         call: &Call,
         form: Option<TaskForm>,
         has_failed: bool,
-    ) -> (Option<bool>, [Option<Entry>; 2]) {
-        let entry = self.remove(key);
-        let is_open = entry.as_ref().map(|entry| matches!(entry.state, State::Open { .. }));
-        let ttl = entry.as_ref().map_or(DEFAULT_TTL, |entry| entry.ttl);
-        // As long again as it was remembered before: servers let clients ask for it meanwhile.
-        let due = match (&entry, is_open) {
-            (Some(entry), Some(false)) => entry.due,
-            _ => Instant::now() + ttl,
+    ) -> (Told, [Option<Forgotten>; 2]) {
+        let (told, ttl) = match self.tasks.get(&key) {
+            None => (Told::Nobody, DEFAULT_TTL),
+            Some(entry) => match entry.state {
+                State::Ended => return (Told::Before, [None, None]),
+                State::Forgotten => (Told::Forgotten, entry.ttl),
+                State::Open { .. } => (Told::Never, entry.ttl),
+            },
         };
+        let earlier = self.take(key).map(|entry| Forgotten { call: entry.call, end: None });
+        // As long again as it was remembered before: servers let clients ask for it meanwhile.
+        let due = Instant::now() + ttl;
         let call = call.clone();
-        let ended = Entry { call, form, ttl, due, has_failed, state: State::Ended };
-        let [_, displaced] = self.insert(key, ended);
-        (is_open, [entry, displaced])
-    }
-
-    fn remove(&mut self, key: u64) -> Option<Entry> {
-        let entry = self.tasks.remove(&key)?;
-        self.order(&entry.state).remove(&(entry.due, key));
-        Some(entry)
-    }
-
-    /// One of those that are too many.
-    fn remove_excess(&mut self) -> Option<Entry> {
-        let excess = [&self.open, &self.ended].into_iter().find(|it| it.len() > MAX_REMEMBERED);
-        let key = excess.and_then(|order| order.first()).map(|(_, key)| *key)?;
-        self.remove(key)
+        self.put(key, Entry { call, form, ttl, due, has_failed, state: State::Ended });
+        (told, [earlier, self.forget_excess(false)])
     }
 
     fn order(&mut self, state: &State) -> &mut BTreeSet<(Instant, u64)> {
-        match state {
-            State::Open { .. } => &mut self.open,
-            State::Ended => &mut self.ended,
-        }
+        if state.is_open() { &mut self.open } else { &mut self.over }
     }
 
     fn next_due(&self) -> Option<Instant> {
         let first = |order: &BTreeSet<(Instant, u64)>| order.first().map(|(due, _)| *due);
-        first(&self.open).into_iter().chain(first(&self.ended)).min()
+        first(&self.open).into_iter().chain(first(&self.over)).min()
     }
 
-    fn remove_due(&mut self, now: Instant) -> Option<Entry> {
-        let firsts = [self.open.first(), self.ended.first()];
+    fn forget_due(&mut self, now: Instant) -> Option<Forgotten> {
+        let firsts = [self.open.first(), self.over.first()];
         let key = firsts.into_iter().flatten().find(|(due, _)| *due <= now).map(|(_, key)| *key)?;
-        self.remove(key)
+        self.forget(key, true)
     }
 }
 
-/// Forgets who is due, one by one: what is told of them runs others' code, outside of the lock.
+/// Forgets who is due, one by one.
 fn forget_due(now: Instant) {
-    while let Some(entry) = with(|list| list.remove_due(now)) {
-        entry.forget();
+    while let Some(forgotten) = with(|list| list.forget_due(now)) {
+        forgotten.tell();
     }
 }
 

@@ -158,12 +158,14 @@ fn a_longer_time_is_counted_from_when_it_was_created() {
     let state = State::Open { noted: None, is_cancelled: false };
     let (ttl, heard) = (Duration::from_secs(10), Arc::new(Heard::default()));
     let call = call(&heard, None);
-    list.insert(1, Entry { call, form: None, ttl, due: now + ttl, has_failed: false, state });
+    list.put(1, Entry { call, form: None, ttl, due: now + ttl, has_failed: false, state });
     list.renew(1, Duration::from_secs(60));
     assert_eq!(list.next_due(), Some(now + Duration::from_secs(60)));
-    assert!(list.remove_due(now + ttl).is_none());
-    assert!(list.remove_due(now + Duration::from_secs(60)).is_some());
-    assert!(list.open.is_empty() && list.tasks.is_empty());
+    assert!(list.forget_due(now + ttl).is_none());
+    let forgotten = list.forget_due(now + Duration::from_secs(60));
+    assert!(forgotten.is_some_and(|it| it.end.is_some()) && list.open.is_empty());
+    let forgotten = list.forget_due(now + Duration::from_secs(240));
+    assert!(forgotten.is_some_and(|it| it.end.is_none()) && list.tasks.is_empty());
 }
 
 #[test]
@@ -183,15 +185,16 @@ fn of_too_many_those_go_whose_time_is_up_first_and_ended_ones_displace_no_open_o
     };
     let bound = MAX_REMEMBERED as u64;
     for key in 0..bound {
-        assert!(list.insert(key, entry(bound - key, true)).iter().all(Option::is_none));
+        assert!(list.remember(key, entry(bound - key, true)).iter().all(Option::is_none));
     }
     for key in bound..2 * bound + 10 {
-        let displaced = list.insert(key, entry(key, false));
-        assert!(displaced.iter().flatten().all(|it| matches!(it.state, State::Ended)));
+        let displaced = list.remember(key, entry(key, false));
+        assert!(displaced.iter().flatten().all(|it| it.end.is_none()));
     }
-    assert_eq!((list.open.len(), list.ended.len()), (MAX_REMEMBERED, MAX_REMEMBERED));
-    let [_, displaced] = list.insert(u64::MAX, entry(7, true));
-    assert_eq!(displaced.map(|it| it.ttl), Some(Duration::from_secs(1)));
+    assert_eq!((list.open.len(), list.over.len()), (MAX_REMEMBERED, MAX_REMEMBERED));
+    let displaced = list.remember(u64::MAX, entry(7, true));
+    assert_eq!(displaced.iter().flatten().filter(|it| it.end.is_some()).count(), 1);
+    assert!(!list.open.iter().any(|(due, _)| *due == now + Duration::from_secs(1)));
     assert_eq!(list.tasks.len(), 2 * MAX_REMEMBERED);
 }
 
@@ -202,4 +205,21 @@ fn the_longest_time_is_one_that_the_clock_can_tell() {
     find(&ask(&heard, None), "for ever").renew(Duration::MAX);
     find(&ask(&heard, None), "for ever").end(Verdict::completed());
     assert_eq!(heard.events().len(), 2);
+}
+
+#[tokio::test]
+async fn what_is_asked_for_late_is_told_at_most_beside_what_was_told() {
+    let heard = Arc::new(Heard::default());
+    create(&call(&heard, None), "late", Some(Duration::from_millis(20)));
+    heard.wait_for(2).await;
+    assert_eq!(heard.last().reason, Some(Reason::Forgotten));
+    for _ in 0..2 {
+        find(&ask(&heard, None), "late").end(Verdict::undeclared(Some("no".into())));
+    }
+    assert_eq!(heard.events().len(), 2, "what no terminal event tells of is told to no hook");
+    let is_ended = with(|list| {
+        let key = key(&ask(&heard, None), "late");
+        list.tasks.get(&key).map(|entry| matches!(entry.state, State::Ended))
+    });
+    assert_eq!(is_ended, Some(true));
 }

@@ -23,6 +23,9 @@ pub struct Rendering {
     pub declaration: Declaration,
     /// Whether the record also goes into `structuredContent`.
     pub structured: bool,
+    /// The task whose result it takes the place of, which a result names in `_meta` as
+    /// `io.modelcontextprotocol/related-task`.
+    pub related_task: Option<Box<str>>,
 }
 
 impl Rendering {
@@ -59,7 +62,7 @@ impl Rendering {
         settle(&mut declaration, heals);
         declaration.reference = Some(reference.to_string());
         let text = compose(&mut declaration, kind, heals);
-        Self { text, declaration, structured: false }
+        Self { text, declaration, structured: false, related_task: None }
     }
 }
 
@@ -92,7 +95,7 @@ impl ToolError {
         }
         // Its destructor is somebody else's code.
         unwind::drop_shielded(source);
-        Rendering { text, declaration, structured }
+        Rendering { text, declaration, structured, related_task: None }
     }
 
     /// What the model would read of it, without a reference.

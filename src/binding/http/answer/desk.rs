@@ -18,7 +18,7 @@ use crate::{
         sessions::{self, Known},
         write,
     },
-    call::{Call, CallId, Kind, Verdict, find_task},
+    call::{Call, Kind, Verdict, find_task},
     classify::Judgement,
     outcome::Outcome,
     tool_error::Rendering,
@@ -47,14 +47,6 @@ pub(super) enum Decision {
     Pass,
     /// These take its place: several where it refused a batch.
     Replace(Vec<String>),
-}
-
-/// What an answer is to.
-struct Answered<'a> {
-    call: &'a Call,
-    /// What a text in its place refers to.
-    reference: CallId,
-    id: Option<&'a Id>,
 }
 
 impl Decision {
@@ -131,8 +123,7 @@ impl Desk {
             return Decision::Pass;
         }
         let call = self.seats.call(at, message).clone();
-        let answered = Answered { call: &call, reference: call.id(), id: message.id() };
-        let (verdict, text) = self.judged(answered, facts, raw);
+        let (verdict, text) = self.judged(&call, message.id(), facts, raw);
         let bytes = text.as_ref().map_or(length(facts), |text| text.len() as u64);
         self.finish(at, message, Some(bytes), |_| Some(verdict));
         Decision::of(text)
@@ -141,7 +132,8 @@ impl Desk {
     /// The verdict on a message, and what takes its place, if anything does.
     fn judged(
         &self,
-        Answered { call, reference, id }: Answered<'_>,
+        call: &Call,
+        id: Option<&Id>,
         facts: &Facts,
         raw: Option<&[u8]>,
     ) -> (Verdict, Option<String>) {
@@ -152,13 +144,11 @@ impl Desk {
         let is_modern = self.exchange.is_modern();
         let Judgement { verdict, answer_as, task, .. } = judgement;
         let Some(task) = task else {
-            let rendering = Rendering::fault(call.kind(), None, reference);
+            let rendering = Rendering::fault(call.kind(), None, call.id());
             let text = write::failure(call.kind(), id, is_modern, &rendering);
             return (verdict.told(rendering.text), Some(text));
         };
-        // Whatever was asked, what failed is a call of a tool.
-        let rendering = Rendering::fault(Kind::ToolCall, None, task.reference());
-        task.tell(Some(&rendering.text));
+        let rendering = task.withheld();
         let state = TaskState::of_answer(facts).filter(|_| answer_as.is_none());
         let text = state
             .and_then(|state| write::with_task_end(raw, state.at, is_modern, &rendering))
@@ -179,14 +169,13 @@ impl Desk {
         let task = judgement.task;
         match (raw.filter(|_| judgement.withhold && self.contains), task) {
             (Some(raw), Some(task)) => {
-                let rendering = Rendering::fault(Kind::ToolCall, None, task.reference());
-                task.tell(Some(&rendering.text));
+                let rendering = task.withheld();
                 let is_modern = self.exchange.is_modern();
                 Decision::of(write::with_task_end(raw, state.at, is_modern, &rendering))
             }
             (_, task) => {
                 if let Some(task) = task {
-                    task.tell(None);
+                    task.tell();
                 }
                 Decision::Pass
             }
@@ -243,28 +232,23 @@ impl Desk {
             _ => Known::Nothing,
         };
         let is_held = self.contains && raw.is_some();
-        let (call, reference) = match &known {
-            Known::Open { call, .. } => (call.clone(), call.id()),
+        let call = match &known {
+            Known::Open { call, .. } => call.clone(),
             // A replay: it was judged, and logged, when it first went by.
-            Known::Delivered { reference, kind } if is_held => {
-                (self.stray_call(*kind, None), *reference)
-            }
+            Known::Delivered(call) if is_held => call.clone(),
             // Nobody knows of it. JSON of something else is none of ours.
             Known::Nothing if is_held && facts.version == Shape::String => {
                 let is_tool = !is_error && facts.result.is_error == Some(true);
                 let kind = if is_tool { Kind::ToolCall } else { Kind::Request };
-                let call = self.stray_call(kind, id);
-                let reference = call.id();
-                (call, reference)
+                self.stray_call(kind, id)
             }
-            Known::Delivered { .. } | Known::Nothing => return Decision::Pass,
+            Known::Delivered(_) | Known::Nothing => return Decision::Pass,
         };
-        let answered = Answered { call: &call, reference, id };
-        let (verdict, text) = self.judged(answered, facts, raw);
+        let (verdict, text) = self.judged(&call, id, facts, raw);
         match &known {
             Known::Open { .. } => call.decide(verdict),
             Known::Nothing if text.is_some() && verdict.failure().is_some() => call.report(verdict),
-            Known::Delivered { .. } | Known::Nothing => {}
+            Known::Delivered(_) | Known::Nothing => {}
         }
         Decision::of(text)
     }

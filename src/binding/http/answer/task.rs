@@ -36,7 +36,7 @@ impl<'a> TaskState<'a> {
             id: &task.id,
             status: &task.status,
             message: &result.status_message,
-            ttl: task.ttl,
+            ttl: task.ttl.or(result.core_ttl),
             inner: facts.inner.as_deref(),
         })
     }

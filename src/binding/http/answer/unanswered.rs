@@ -183,7 +183,7 @@ impl Desk {
                 let is_open = !call.is_closed() && !call.is_decided();
                 match (exchange.session, message.id()) {
                     (Some(session), Some(id)) if is_open => {
-                        sessions::wait(session, &id.key, message.kind, call);
+                        sessions::wait(session, &id.key, call);
                     }
                     (Some(_), Some(_)) => exchange.leave_session(message),
                     _ => call.decide(Verdict::abandoned(None)),

@@ -58,6 +58,8 @@ pub(crate) struct ResultFacts {
     pub(super) found: Found,
     /// The task that was created or asked about, in the form of SEP-2663; its TTL is `ttlMs`.
     pub(crate) flat_task: TaskFacts,
+    /// The TTL of the task that was asked about, in the form of 2025-11-25: `ttl`.
+    pub(crate) core_ttl: Option<u64>,
     /// What that task says of its status.
     pub(crate) status_message: Text,
     /// The task that was created, in the form of 2025-11-25: `task`; its TTL is `ttl`.

@@ -55,6 +55,7 @@ const RESULT: Kind = Object(&[
     ("statusMessage", Text),
     ("task", TASK),
     ("ttlMs", Number),
+    ("ttl", Number),
     ("result", Result),
     ("error", ERROR),
     ("isErrors", Bool),

@@ -76,6 +76,7 @@ impl Facts {
             }
             Place::Task => result.task = TaskFacts::default(),
             Place::ResultTtl => result.flat_task.ttl = None,
+            Place::ResultCoreTtl => result.core_ttl = None,
             Place::TaskTtl => result.task.ttl = None,
             Place::Error => *error = ErrorFacts::default(),
             Place::Data => error.record = Json::default(),
@@ -108,6 +109,7 @@ impl Facts {
                 }
             }
             Place::ResultTtl => result.flat_task.ttl = milliseconds(token),
+            Place::ResultCoreTtl => result.core_ttl = milliseconds(token),
             Place::TaskTtl => result.task.ttl = milliseconds(token),
             Place::Code => error.code = Code::of(token),
             _ => {}

@@ -249,6 +249,7 @@ impl Oracle<'_> {
         }
         self.task(&facts.flat_task, result, "ttlMs");
         self.text(&facts.status_message, get("statusMessage"));
+        assert_eq!(facts.core_ttl, get("ttl").and_then(Value::as_u64));
         self.task(&facts.task, get("task"), "ttl");
     }
 

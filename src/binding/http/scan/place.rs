@@ -36,6 +36,7 @@ pub(super) enum Place {
     ResultStatus,
     StatusMessage,
     ResultTtl,
+    ResultCoreTtl,
     Task,
     TaskId,
     TaskStatus,
@@ -165,6 +166,7 @@ impl Place {
                 b"statusMessage" => Self::StatusMessage,
                 b"task" => Self::Task,
                 b"ttlMs" => Self::ResultTtl,
+                b"ttl" => Self::ResultCoreTtl,
                 b"result" => Self::ResultResult,
                 b"error" => Self::ResultError,
                 _ => Self::Other,
@@ -306,7 +308,9 @@ impl Place {
                 Interest::Members
             }
             Self::Batch | Self::Content => Interest::Elements,
-            Self::IsError | Self::Code | Self::ResultTtl | Self::TaskTtl => Interest::Scalar,
+            Self::IsError | Self::Code | Self::ResultTtl | Self::ResultCoreTtl | Self::TaskTtl => {
+                Interest::Scalar
+            }
             Self::Id => Interest::Json(ID_BYTES),
             Self::RequestId if config.requests => Interest::Json(ID_BYTES),
             Self::ResultRecord | Self::DataRecord => Interest::Json(RECORD_BYTES),
