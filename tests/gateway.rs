@@ -16,6 +16,9 @@ mod faults;
 mod headers;
 #[path = "gateway/paths.rs"]
 mod paths;
+#[cfg(feature = "toml")]
+#[path = "gateway/policy.rs"]
+mod policy;
 #[path = "gateway/process.rs"]
 mod process;
 #[path = "gateway/streams.rs"]

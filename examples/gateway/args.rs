@@ -12,8 +12,9 @@ gateway: tower-outcome in front of an MCP server that speaks Streamable HTTP
   --listen ADDR     serve on this address; port 0 takes a free one, and the log line \"listening\"
                     says which
   --upstream URL    the server, such as http://127.0.0.1:9000/mcp
-  --policy FILE     levels, masking and the deadline of tool calls, from a TOML file
-                    (with the feature 'toml'); without a deadline there it is five minutes
+  --policy FILE     levels, masking, the deadline of tool calls, and which results are failures
+                    though they do not say isError, from a TOML file (with the feature 'toml');
+                    without a deadline there it is five minutes
   --help            print this on stderr
 
 The gateway has the paths of the server: with the URL above it serves /mcp and what is below it,
@@ -23,6 +24,14 @@ anything else is 404. With a URL that has no path, every path passes. Queries pa
 The upstream gets X-Forwarded-For with the client's address added, X-Forwarded-Host and
 X-Forwarded-Proto unless a proxy in front has set them, and Via. It is asked for answers that are
 not compressed, since those could not be read.
+
+A result such as {\"status\": \"failed\"} counts as a failure. For a tool that tells of something
+that may have failed, such as a build, write in the policy file:
+
+  [tools.get_build]
+  soft_errors = false
+
+All that it can say is in the documentation of Policy::from_toml.
 
 Log lines are JSON on stderr; RUST_LOG sets their filter (default: info).
 ";

@@ -1,10 +1,17 @@
-use super::*;
+use std::time::Duration;
 
-fn read(text: &str) -> Policy {
+use super::*;
+use crate::{
+    classify::SoftErrors,
+    outcome::{Code, Level},
+    policy::Undeclared,
+};
+
+pub(super) fn read(text: &str) -> Policy {
     Policy::from_toml(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn refused(text: &str) -> String {
+pub(super) fn refused(text: &str) -> String {
     match Policy::from_toml(text) {
         Ok(policy) => panic!("{text}: {policy:?}"),
         Err(error) => error.to_string(),
@@ -27,6 +34,12 @@ fn every_key_does_what_the_builder_does() {
         [levels]
         unknown_note = "debug"
         "Bad Mode!" = "trace"
+
+        [soft_errors]
+        statuses = ["gone"]
+
+        [tools.get_build]
+        soft_errors = false
     "#;
     let built = Policy::new()
         .undeclared(Undeclared::Mask)
@@ -34,7 +47,9 @@ fn every_key_does_what_the_builder_does() {
         .trust_declared_levels(false)
         .deadline(Duration::from_secs(30))
         .level("unknown_note", Level::Debug)
-        .level("bad_mode", Level::Trace);
+        .level("bad_mode", Level::Trace)
+        .soft_errors(SoftErrors::new().statuses(["gone"]))
+        .no_soft_errors_of("get_build");
     assert!(same(&read(text), &built), "{:?}", read(text));
     for key in KEYS {
         assert!(text.contains(key), "{key}");
@@ -43,9 +58,14 @@ fn every_key_does_what_the_builder_does() {
 
 #[test]
 fn what_is_left_out_is_as_by_default() {
-    for text in
-        ["", "# nothing\r\n", "[levels]", "undeclared = 'pass'\ntrust_declared_levels = true"]
-    {
+    for text in [
+        "",
+        "# nothing\r\n",
+        "[levels]",
+        "[tools]",
+        "[tools.get_build]",
+        "undeclared = 'pass'\ntrust_declared_levels = true",
+    ] {
         assert!(same(&read(text), &Policy::new()), "{text}");
     }
     assert!(same(&read("levels.a = 'info'"), &read("[levels]\na = \"info\"\n")));
@@ -53,7 +73,7 @@ fn what_is_left_out_is_as_by_default() {
 
 #[test]
 fn every_level_has_a_name() {
-    for level in LEVELS {
+    for level in value::LEVELS {
         let policy = read(&format!("undeclared_level = '{level}'"));
         assert_eq!(policy.level_of_undeclared(&Code::UNDECLARED_ERROR), level);
     }
@@ -128,20 +148,45 @@ fn an_error_says_where_what_and_what_instead() {
             "line 3: [levels] \"Bad Mode\" is the code bad_mode, as bad_mode is already; remove \
              one of them",
         ),
+        (
+            "[[levels]]\na = \"info\"",
+            "line 1: [[levels]] does not fit; write the table [levels], with lines such as \
+             unknown_note = \"debug\"",
+        ),
     ] {
         assert_eq!(refused(text), error);
     }
 }
 
+/// What is added at the end of a file stands in its last table.
+#[test]
+fn a_key_behind_the_header_of_a_table_is_told_where_it_belongs() {
+    for line in ["undeclared = 'mask'", "deadline = 30", "soft_errors = false"] {
+        let (key, _) = line.split_once(' ').unwrap();
+        assert_eq!(
+            refused(&format!("[levels]\na = 'info'\n{line}")),
+            format!(
+                "line 3: [levels] the key '{key}' is not known here; write it above the first table"
+            )
+        );
+    }
+    // Such a code there may be.
+    let policy = read("[levels]\ndeadline = 'warn'");
+    assert_eq!(policy.level_of_undeclared(&Code::from_static("deadline")), Level::Warn);
+}
+
 #[test]
 fn an_unknown_key_is_told_the_known_ones_and_the_nearest() {
-    const KNOWN: &str =
-        "one of undeclared, undeclared_level, trust_declared_levels, deadline, levels";
+    const KNOWN: &str = "one of undeclared, undeclared_level, trust_declared_levels, deadline, \
+                         levels, soft_errors, tools";
     for (text, problem) in [
         ("undeclard = 1", "the key 'undeclard' is not known; write undeclared, or "),
         ("Deadline = 1", "the key 'Deadline' is not known; write deadline, or "),
         ("level.a = 'info'", "the key 'level' is not known; write levels, or "),
-        ("[tool.search]", "the key 'tool' is not known; "),
+        ("[tool.search]", "the key 'tool' is not known; write tools, or "),
+        ("soft_error = false", "the key 'soft_error' is not known; write soft_errors, or "),
+        ("SOFT_ERRORS = false", "the key 'SOFT_ERRORS' is not known; write soft_errors, or "),
+        ("[search]", "the key 'search' is not known; "),
         ("\"\\u0007x\" = 1", "the key '\\u{7}x' is not known; "),
     ] {
         assert_eq!(refused(text), format!("line 1: {problem}{KNOWN}"));
@@ -167,5 +212,32 @@ fn what_is_no_toml_is_quoted() {
         assert_eq!(error.line(), line, "{error}");
         assert!(error.to_string().starts_with(&format!("line {line}: ")), "{error}");
         assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+/// All that a file can have, mistakes among it.
+const EVERYTHING: &str = "undeclared = 'mask'\r\ndeadline = 1.5\n[levels]\n\"Bad é\" = \"info\"\n\
+    [soft_errors]\nstatuses = ['x',\n \"\"\"\ny\"\"\"]\nstatus_keys = [\"a.b\", 'é']\n\
+    [tools.\"ä.b\"]\nsoft_errors = true\n[tools.c.soft_errors]\nflag_keys = []\n\
+    extra_statuses = ['A', 'a']\n[[tools.d.soft_errors]]\n[tools.e]\nf = {g = [{}]}\n";
+
+#[test]
+fn no_text_makes_it_panic_and_an_error_is_about_a_line_of_it() {
+    let read = |text: &str| {
+        if let Err(error) = Policy::from_toml(text) {
+            let lines = text.matches('\n').count() + 1;
+            assert!((1..=lines).contains(&error.line()), "{text}: {error}");
+            assert!(!error.to_string().contains(['\n', '\r']), "{text}: {error}");
+        }
+    };
+    let pieces = ["", "\"", "'", "[", "]", "=", ".", ",", "\n", "é", "\0", "1", "{", "[[x]]\n"];
+    for (at, c) in EVERYTHING.char_indices() {
+        let (before, after) = EVERYTHING.split_at(at);
+        read(before);
+        read(after);
+        for piece in pieces {
+            read(&format!("{before}{piece}{after}"));
+            read(&format!("{before}{piece}{}", &after[c.len_utf8()..]));
+        }
     }
 }
