@@ -49,27 +49,12 @@ struct Texts {
 #[derive(Default)]
 struct Bounded(String);
 
-/// A panic that was caught, as an error.
-#[derive(Debug)]
-pub(crate) struct Panicked(pub(crate) Cause);
-
-impl fmt::Display for Panicked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.chain)
-    }
-}
-
-impl Error for Panicked {}
-
 /// Follows the sources of `error`, whose type is `type_name` where the caller knows it.
 pub(crate) fn diagnose(
     error: &(dyn Error + 'static),
     type_name: Option<&'static str>,
     policy: &Policy,
 ) -> Diagnosis {
-    if let Some(Panicked(cause)) = error.downcast_ref() {
-        return Diagnosis { code: Code::PANIC, heals: None, cause: cause.clone() };
-    }
     let mut texts = Texts::default();
     let mut heals = None;
     let (mut is_panic, mut is_upstream) = (false, false);

@@ -23,6 +23,13 @@ impl Timer {
     }
 }
 
+impl Timer {
+    /// Whether there is a timer to wait by.
+    pub(crate) fn can_wait(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
 impl Future for Timer {
     type Output = ();
 

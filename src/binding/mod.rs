@@ -87,17 +87,18 @@ pub trait McpReply: Sized {
     /// What the answer says.
     fn answer(&self) -> Answer<'_>;
 
-    /// The answer that a failure is told with: an `isError` result with the record in `_meta` for
-    /// a [tool call](Kind::ToolCall), a JSON-RPC error with the record in `data` for anything else
-    /// that has an id, and nothing for a notification.
-    fn failure(kind: Kind, rendering: Rendering) -> Self;
+    /// The answer that a failure is told with to the request of this kind with this id: an
+    /// `isError` result with the record in `_meta` for a [tool call](Kind::ToolCall), a JSON-RPC
+    /// error with the record in `data` for anything else that has an id, and nothing for a
+    /// notification.
+    fn failure(kind: Kind, id: Option<&RequestId>, rendering: Rendering) -> Self;
 
     /// This answer, which is [one about a task](Answer::Task), with `rendering` in the place of
     /// what the task ended in and of its status message: the text of neither is for the client. By
     /// default the request for it fails instead.
     #[must_use]
-    fn with_task_end(self, rendering: Rendering) -> Self {
-        Self::failure(Kind::Request, rendering)
+    fn with_task_end(self, id: Option<&RequestId>, rendering: Rendering) -> Self {
+        Self::failure(Kind::Request, id, rendering)
     }
 }
 

@@ -12,10 +12,16 @@ use crate::text;
 impl Call {
     /// What goes on of this call behind its answer: a record of its own under the same id, which is
     /// closed when the end of the task is seen that the call ends in. Where it ends in none, what
-    /// is left with it is logged at once.
+    /// is left with it is the call's own, or, from then on, is logged at once.
     pub(crate) fn background(&self) -> Self {
-        if let Some(background) = &self.state().background {
-            return background.clone();
+        {
+            let state = self.state();
+            if state.is_background {
+                return self.clone();
+            }
+            if let Some(background) = &state.background {
+                return background.clone();
+            }
         }
         let background = self.sibling();
         let mut state = self.state();
@@ -29,7 +35,9 @@ impl Call {
 
     /// A record under the same id, told to the same sinks under the same policy.
     pub(super) fn sibling(&self) -> Self {
-        self.under_same_id(self.0.kind, self.0.method.clone(), self.0.tool.clone())
+        let call = self.under_same_id(self.0.kind, self.0.method.clone(), self.0.tool.clone());
+        call.state().is_background = true;
+        call
     }
 
     /// The record of a task that nobody remembers, which an answer to this call tells of: no more
@@ -85,15 +93,21 @@ impl Call {
         self.close(|| Verdict::abandoned(None));
     }
 
-    /// Closes the call without an event. What was left with it, or will be, is logged by itself.
-    pub(super) fn close_untold(&self) {
-        let deposit = {
-            let mut state = self.state();
-            state.closed = true;
-            state.deposit.take()
-        };
-        if let Some(deposit) = deposit {
-            self.report(*deposit);
-        }
+    /// Closes the call without an event. What was left with it is the caller's; what will be is
+    /// logged at once.
+    pub(super) fn close_untold(&self) -> Option<Box<Verdict>> {
+        let mut state = self.state();
+        state.closed = true;
+        state.deposit.take()
+    }
+
+    /// Whether a failure of it was logged that no terminal event tells of.
+    pub(super) fn is_reported(&self) -> bool {
+        self.state().is_reported
+    }
+
+    /// Whether nobody is told of it.
+    pub(super) fn is_unheard(&self) -> bool {
+        self.state().sinks.is_empty()
     }
 }

@@ -59,7 +59,11 @@ impl Call {
 
     /// Logs at once, as `tool_failed`, a failure that no terminal event tells of.
     pub fn report(&self, verdict: Verdict) {
-        let sinks = self.state().sinks.clone();
+        let sinks = {
+            let mut state = self.state();
+            state.is_reported = true;
+            state.sinks.clone()
+        };
         sinks.lost(self.record_of_lost(verdict, self.origin()));
     }
 
@@ -99,17 +103,18 @@ impl Call {
     /// Leaves with the call what the client is not told about a failure that is about to be its
     /// answer. After the terminal event it is logged at once, as `tool_failed`.
     pub fn deposit(&self, failure: Verdict) {
-        let late = {
+        let lost = {
             let mut state = self.state();
             if state.closed {
                 Some(failure)
             } else {
-                state.deposit = Some(Box::new(failure));
-                None
+                let earlier = state.deposit.replace(Box::new(failure));
+                // Of several works in the background each may fail; a tool got over what it met before.
+                earlier.filter(|_| state.is_background).map(|earlier| *earlier)
             }
         };
-        if let Some(failure) = late {
-            self.report(failure);
+        if let Some(lost) = lost {
+            self.report(lost);
         }
     }
 }

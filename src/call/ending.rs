@@ -53,9 +53,18 @@ impl Call {
 
         // From here on others' code runs: subscribers, hooks, redactors.
         drop(waker);
-        let (verdict, at) = decided.unwrap_or_else(|| (otherwise(), Instant::now()));
-        let (mut verdict, lost) = settle(verdict, deposit);
+        let (mut verdict, at) = decided.unwrap_or_else(|| (otherwise(), Instant::now()));
         let created = verdict.task.take();
+        // Without a task there is no other end for what work of the call's own has left behind.
+        let (background, left) = match background {
+            Some(background) if created.is_none() => (None, background.close_untold()),
+            background => (background, None),
+        };
+        let (deposit, also_lost) = match deposit {
+            Some(deposit) => (Some(deposit), left),
+            None => (left, None),
+        };
+        let (verdict, lost) = settle(verdict, deposit);
         let level = record::level_of(self.0.kind, verdict.failure.as_deref(), !traffic.is_unread);
         if sinks.want(level) {
             let record = Record {
@@ -75,16 +84,11 @@ impl Call {
             // No LogLayer: the cause is all that is written.
             self.report(verdict);
         }
-        if let Some(lost) = lost {
+        for lost in lost.into_iter().chain(also_lost.map(|lost| *lost)) {
             self.report(lost);
         }
-        match (created, background) {
-            (Some(task), background) => {
-                tasks::remember(background.unwrap_or_else(|| self.sibling()), &task);
-            }
-            // Nobody will ask how it ended.
-            (None, Some(background)) => background.close_untold(),
-            (None, None) => {}
+        if let Some(task) = created {
+            tasks::remember(background.unwrap_or_else(|| self.sibling()), &task);
         }
     }
 

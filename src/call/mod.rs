@@ -109,6 +109,10 @@ struct State {
     task_id: Option<Box<str>>,
     /// What of it goes on behind its answer.
     background: Option<Call>,
+    /// It is what goes on of another one.
+    is_background: bool,
+    /// A failure of it was logged that no terminal event tells of.
+    is_reported: bool,
     /// How many wait for an end that may come on another connection, without working on it.
     waiting: u32,
 }
@@ -126,7 +130,7 @@ impl Call {
     }
 
     /// A call that no layer has a seat in: what is left with it is logged at once.
-    fn begin_unrecorded(kind: Kind) -> Self {
+    pub(crate) fn begin_unrecorded(kind: Kind) -> Self {
         let method = if kind.is_tool() { "tools/call" } else { "" };
         let call = Self::new(CallId::next(), kind, Cow::Borrowed(method), None, None);
         call.state().closed = true;

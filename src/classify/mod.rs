@@ -10,6 +10,8 @@ mod table;
 mod task;
 
 pub(crate) use self::soft::Members;
+#[cfg(feature = "http")]
+pub(crate) use self::table::judge_error_of;
 pub(crate) use self::table::{Judgement, fault, judge};
 pub use self::{
     layer::ClassifyLayer,

@@ -32,6 +32,8 @@ pub(crate) struct Judgement {
     pub(crate) answer_as: Option<Kind>,
     /// The task that has ended, as it says: to be told.
     pub(crate) task: Option<Box<EndedTask>>,
+    /// It could not be read whether it is a failure.
+    pub(crate) is_unread: bool,
 }
 
 impl Judgement {
@@ -44,8 +46,12 @@ impl Judgement {
         }
     }
 
-    /// Tells of a task that has ended, as it came. Gives what the answer means to its own request.
-    pub(crate) fn told(self) -> Verdict {
+    /// Tells `call`, and that of a task that has ended, what else is known, as it came. Gives what
+    /// the answer means to its own request.
+    pub(crate) fn told(self, call: &Call) -> Verdict {
+        if self.is_unread {
+            call.set_result_unread();
+        }
         if let Some(task) = self.task {
             task.tell();
         }
@@ -55,7 +61,7 @@ impl Judgement {
 
 impl From<Verdict> for Judgement {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, withhold: false, answer_as: None, task: None }
+        Self { verdict, withhold: false, answer_as: None, task: None, is_unread: false }
     }
 }
 
@@ -69,13 +75,13 @@ pub(crate) fn judge(call: &Call, answer: &Answer<'_>) -> Judgement {
     }
     match answer {
         Answer::Result(result) => match result.meta.and_then(|meta| meta.get(Declaration::KEY)) {
-            None if !result.is_error => judge_payload(call, result).into(),
+            None if !result.is_error => judge_payload(call, result),
             record => judge_failed_result(call, result, record),
         },
         Answer::Deferred(task) => Verdict::deferred(*task).into(),
         Answer::InputRequired => Verdict::input_required().into(),
         Answer::Task(_) | Answer::Nothing => Verdict::completed().into(),
-        Answer::Error(error) => judge_error(call, error),
+        Answer::Error(error) => judge_error_of(call, error),
     }
 }
 
@@ -87,7 +93,7 @@ fn judge_failed_result(call: &Call, result: &ResultView<'_>, record: Option<&Val
     }
     // A record that is none declares nothing, and no other request's result has the flag.
     if !(result.is_error && call.kind().is_tool()) {
-        return judge_payload(call, result).into();
+        return judge_payload(call, result);
     }
     if call.kind() == Kind::MalformedToolCall {
         let text = result.text.unwrap_or_default();
@@ -118,38 +124,37 @@ fn judge_failed_result(call: &Call, result: &ResultView<'_>, record: Option<&Val
 }
 
 /// What a result says that no flag calls a failure.
-fn judge_payload(call: &Call, result: &ResultView<'_>) -> Verdict {
+fn judge_payload(call: &Call, result: &ResultView<'_>) -> Judgement {
+    let completed = Judgement::from(Verdict::completed());
     if call.kind() != Kind::ToolCall {
-        return Verdict::completed();
+        return completed;
     }
     let policy = call.policy();
     let tool = call.tool().unwrap_or_default();
     let classifier = policy.classifier_of(tool);
     if !classifier.is_on() {
-        return Verdict::completed();
+        return completed;
     }
     let payload = match payload_of(result, classifier.members()) {
-        Payload::None => return Verdict::completed(),
-        Payload::Unread => {
-            call.set_result_unread();
-            return Verdict::completed();
-        }
+        Payload::None => return completed,
+        Payload::Unread => return Judgement { is_unread: true, ..completed },
         Payload::Object(payload) => payload,
     };
     match unwind::catch(|| classifier.classify(tool, &payload)) {
-        Ok(None) => Verdict::completed(),
+        Ok(None) => completed,
         Ok(Some(error)) => {
             let level = policy.level_of_undeclared(&Code::SOFT_ERROR);
-            Verdict::soft_error(bounded(&error)).with_level(level)
+            Verdict::soft_error(bounded(&error)).with_level(level).into()
         }
         Err(cause) => {
             target::classifier_panicked(&cause);
-            Verdict::completed()
+            completed
         }
     }
 }
 
-fn judge_error(call: &Call, error: &ErrorView<'_>) -> Judgement {
+/// What an error means to the request that it answers, whatever that asks for.
+pub(crate) fn judge_error_of(call: &Call, error: &ErrorView<'_>) -> Judgement {
     let policy = call.policy();
     let record = error.data.and_then(Value::as_object).and_then(|data| data.get(Declaration::KEY));
     if let Some(declaration) = record.and_then(Declaration::from_value) {

@@ -3,12 +3,14 @@
 //! The end of a task is judged as the end of the tool call that created it: by the same table,
 //! under that call's policy, with that tool's classifier.
 
+use serde_json::Value;
+
 use super::table::{Judgement, bounded, judge, undeclared};
 use crate::{
     binding::{Answer, ErrorView, RELATED_TASK, ResultView, TaskEnd, TaskView},
     call::{Call, Kind, Remembered, TaskForm, TaskStatus, Verdict, find_task},
     outcome::{Cause, Reason},
-    tool_error::Rendering,
+    tool_error::{Declaration, Rendering},
 };
 
 const TASK_RESULT: &str = "tasks/result";
@@ -21,6 +23,7 @@ pub(crate) struct EndedTask {
     verdict: Verdict,
     /// It is all that is known so far, and what it really ended in may still be asked for.
     is_status: bool,
+    is_unread: bool,
 }
 
 impl EndedTask {
@@ -30,18 +33,31 @@ impl EndedTask {
         let mut rendering = Rendering::fault(Kind::ToolCall, None, self.task.call.id());
         rendering.related_task = self.task.call.asked_task();
         let verdict = self.verdict.told(rendering.text.clone());
-        Self { verdict, ..self }.tell();
+        Self { verdict, ..self }.tell_as(true);
         rendering
     }
 
     /// Tells how it ended, if nobody has, as it came.
     pub(crate) fn tell(self) {
-        let Self { task, verdict, is_status } = self;
-        if is_status {
-            task.note(verdict);
-        } else {
-            task.end(verdict);
+        self.tell_as(false);
+    }
+
+    fn tell_as(self, is_withheld: bool) {
+        let Self { task, verdict, is_status, is_unread } = self;
+        if is_unread {
+            task.call.set_result_unread();
         }
+        if is_status {
+            task.note(verdict, is_withheld);
+        } else {
+            task.end(verdict, is_withheld);
+        }
+    }
+
+    /// Whether nobody could read the result, and so whether it is one of a failure.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_unread(&self) -> bool {
+        self.is_unread
     }
 }
 
@@ -99,15 +115,15 @@ fn judge_state(call: &Call, view: &TaskView<'_>) -> Judgement {
             }
         }
         (Some(TaskEnd::Error(error)), _) => judge(&task.call, &Answer::Error(error)),
-        (None, TaskStatus::Failed) => mask(&task.call, failed(&task.call, view), view),
+        (None, TaskStatus::Failed) => mask(&task, failed(&task.call, view), view),
         (None, TaskStatus::Cancelled) => {
             let is_asked = task.is_cancelled || call.method() == TASK_CANCEL;
             Verdict::cancelled_by(is_asked.then_some(Reason::ClientCancelled)).into()
         }
         (None, _) => Verdict::completed().into(),
     };
-    let Judgement { verdict, withhold, .. } = judged;
-    let ended = EndedTask { task, verdict, is_status };
+    let Judgement { verdict, withhold, is_unread, .. } = judged;
+    let ended = EndedTask { task, verdict, is_status, is_unread };
     Judgement { withhold, task: Some(Box::new(ended)), ..completed }
 }
 
@@ -116,9 +132,11 @@ fn failed(task: &Call, view: &TaskView<'_>) -> Verdict {
     undeclared(view.message.map(bounded), &task.policy())
 }
 
-/// What it says of that is its author's, which the policy may mask.
-fn mask(task: &Call, verdict: Verdict, view: &TaskView<'_>) -> Judgement {
-    match view.message.filter(|_| task.policy().masks_undeclared()) {
+/// What it says of that is its author's, which the policy may mask; unless it is known by now to be
+/// what may not be told.
+fn mask(task: &Remembered, verdict: Verdict, view: &TaskView<'_>) -> Judgement {
+    let is_hidden = task.is_withheld || task.call.policy().masks_undeclared();
+    match view.message.filter(|_| is_hidden) {
         Some(message) => {
             let hidden = Cause::new("status_message", bounded(message));
             Judgement { withhold: true, ..verdict.with_cause(hidden).into() }
@@ -130,30 +148,45 @@ fn mask(task: &Call, verdict: Verdict, view: &TaskView<'_>) -> Judgement {
 /// What the call would have been answered with.
 fn judge_result(call: &Call, id: &str, result: &ResultView<'_>) -> Judgement {
     let task = find_task(call, id);
-    let Judgement { verdict, withhold, .. } = judge(&task.call, &Answer::Result(*result));
-    let ended = EndedTask { task, verdict, is_status: false };
+    let Judgement { verdict, withhold, is_unread, .. } =
+        judge(&task.call, &Answer::Result(*result));
+    let ended = EndedTask { task, verdict, is_status: false, is_unread };
     Judgement {
-        verdict: Verdict::completed(),
         withhold,
         answer_as: Some(Kind::ToolCall),
         task: Some(Box::new(ended)),
+        ..Verdict::completed().into()
     }
 }
 
-/// The same; or there is no such task, or it has no result, which is between the client and
-/// `tasks/result`. Both are -32602: only of a task that is known to have failed it is the former.
-/// Nor is it what a layer further in has answered because `tasks/result` itself has failed.
+/// The same; unless it is between the client and `tasks/result`: there is no such task, it has no
+/// result, the client may not have it, there is no such method, the request for it failed.
 fn judge_error(call: &Call, id: &str, error: &ErrorView<'_>) -> Option<Judgement> {
     let task = find_task(call, id);
-    if call.has_failed() || error.code == -32602 && !task.has_failed {
+    let is_about_question = match error.code {
+        // Only a task that is known to have failed may have failed with this.
+        -32602 => !task.has_failed,
+        -32700 | -32600 | -32601 | -32001 | -32002 => true,
+        // What a layer further in has answered.
+        _ => call.has_failed() || is_of(call, &task, error),
+    };
+    // In the other form there is no such request.
+    if is_about_question || task.form == Some(TaskForm::Extension) {
         return None;
     }
     let Judgement { verdict, withhold, .. } = judge(&task.call, &Answer::Error(*error));
-    let ended = EndedTask { task, verdict, is_status: false };
-    Some(Judgement {
-        verdict: Verdict::completed(),
-        withhold,
-        answer_as: None,
-        task: Some(Box::new(ended)),
-    })
+    let ended = EndedTask { task, verdict, is_status: false, is_unread: false };
+    Some(Judgement { withhold, task: Some(Box::new(ended)), ..Verdict::completed().into() })
+}
+
+/// Whether an error refers to this very call, and not to that of the task, and so is a layer's of
+/// ours.
+fn is_of(call: &Call, task: &Remembered, error: &ErrorView<'_>) -> bool {
+    // That of a task that nobody remembers is the one that has asked for it first.
+    if task.call.id() == call.id() {
+        return false;
+    }
+    let record = error.data.and_then(|data| data.get(Declaration::KEY));
+    let reference = record.and_then(|record| record.get("reference")).and_then(Value::as_str);
+    reference.is_some_and(|reference| reference == call.id().to_string())
 }

@@ -11,10 +11,10 @@ use tower::BoxError;
 
 use crate::{
     binding::{Answer, Gone, McpReply, WhoLeft},
-    call::{Call, Kind, Seat, Verdict},
+    call::{Call, Kind, RequestId, Seat, Verdict},
     classify::{Judgement, judge},
     contain::{Fault, UnknownError},
-    outcome::{Actor, Cause, Code},
+    outcome::{Actor, Cause, Code, Outcome},
     timer::Deadline,
     tool_error::Rendering,
     unwind,
@@ -27,7 +27,7 @@ pin_project! {
         inner: Option<F>,
         // What there is to answer with where there is no inner future.
         fault: Option<Box<Fault>>,
-        kind: Kind,
+        asked: Asked,
         seat: Option<Seat>,
         limits: Option<Pin<Box<Limits<G>>>>,
     }
@@ -56,7 +56,7 @@ pin_project! {
 impl<F, G> ContainFuture<F, G> {
     pub(super) fn new(
         inner: Result<F, Fault>,
-        kind: Kind,
+        asked: Asked,
         seat: Option<Seat>,
         deadline: Option<Duration>,
         gone: Option<G>,
@@ -68,7 +68,7 @@ impl<F, G> ContainFuture<F, G> {
         let deadline = deadline.and_then(Deadline::after);
         let limits =
             (deadline.is_some() || gone.is_some()).then(|| Box::pin(Limits { deadline, gone }));
-        Self { inner, fault, kind, seat, limits }
+        Self { inner, fault, asked, seat, limits }
     }
 }
 
@@ -87,12 +87,8 @@ where
             let Some(fault) = this.fault.take() else {
                 return Poll::Pending;
             };
-            return Poll::Ready(Ok(conclude(
-                Err(Ended::Fault(*fault)),
-                None,
-                *this.kind,
-                this.seat,
-            )));
+            let ended = Err(Ended::Fault(*fault));
+            return Poll::Ready(Ok(conclude(ended, None, this.asked, this.seat)));
         };
         // Written to where it is needed: answers are large, and returning one copies it.
         let mut polled = Poll::Pending;
@@ -119,9 +115,16 @@ where
                 this.seat.take();
                 Poll::Ready(Ok(reply))
             }
-            ended => Poll::Ready(Ok(conclude(ended, stray, *this.kind, this.seat))),
+            ended => Poll::Ready(Ok(conclude(ended, stray, this.asked, this.seat))),
         }
     }
+}
+
+/// What there has to be an answer to.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) kind: Kind,
+    pub(super) id: Option<RequestId>,
 }
 
 enum Ended {
@@ -154,9 +157,11 @@ fn cut_short<G: Gone>(limits: Pin<&mut Limits<G>>, cx: &mut Context<'_>) -> Opti
 fn conclude<Reply: McpReply>(
     ended: Result<Reply, Ended>,
     stray: Option<Cause>,
-    kind: Kind,
+    asked: &Asked,
     seat: &mut Option<Seat>,
 ) -> Reply {
+    let Asked { kind, id } = asked;
+    let kind = *kind;
     // Nobody has needed a call so far; a failure has to have a name to refer to, and a line should
     // somebody listen by now.
     let seat = seat.take().unwrap_or_else(|| Call::begin(kind, "".into(), None, None).sit());
@@ -170,13 +175,15 @@ fn conclude<Reply: McpReply>(
             let is_about_task = matches!(answer, Answer::Task(_));
             let judgement = judge(call, &answer);
             if !judgement.withhold {
-                let verdict = judgement.told();
-                if verdict.failure().is_some() {
+                let verdict = judgement.told(call);
+                // What is no failure is for layers further out to decide, but for a task, which is
+                // remembered by what is decided.
+                if verdict.failure().is_some() || verdict.outcome() == Outcome::Deferred {
                     call.decide(verdict);
                 }
                 return reply;
             }
-            withhold(reply, judgement, is_about_task, kind, call)
+            withhold(reply, judgement, is_about_task, asked, call)
         }
         Err(Ended::Fault(mut fault)) => {
             // Of a call that nobody waits for any more, a deadline tells nothing.
@@ -190,7 +197,7 @@ fn conclude<Reply: McpReply>(
             if !is_noise {
                 call.decide(fault.into_verdict(call).told(rendering.text.clone()));
             }
-            Reply::failure(kind, rendering)
+            Reply::failure(kind, id.as_ref(), rendering)
         }
         Err(Ended::Left(verdict)) => {
             call.leave(verdict);
@@ -198,7 +205,7 @@ fn conclude<Reply: McpReply>(
                 report_stray_panic(call, cause);
             }
             // Nobody reads it.
-            Reply::failure(kind, Rendering::fault(kind, None, call.id()))
+            Reply::failure(kind, id.as_ref(), Rendering::fault(kind, None, call.id()))
         }
     }
 }
@@ -208,20 +215,20 @@ fn withhold<Reply: McpReply>(
     reply: Reply,
     judgement: Judgement,
     is_about_task: bool,
-    kind: Kind,
+    Asked { kind, id }: &Asked,
     call: &Call,
 ) -> Reply {
     let Judgement { verdict, answer_as, task, .. } = judgement;
     let Some(task) = task else {
-        let rendering = Rendering::fault(kind, None, call.id());
+        let rendering = Rendering::fault(*kind, None, call.id());
         call.decide(verdict.told(rendering.text.clone()));
-        return Reply::failure(kind, rendering);
+        return Reply::failure(*kind, id.as_ref(), rendering);
     };
     let rendering = task.withheld();
     if is_about_task {
-        reply.with_task_end(rendering)
+        reply.with_task_end(id.as_ref(), rendering)
     } else {
-        Reply::failure(answer_as.unwrap_or(kind), rendering)
+        Reply::failure(answer_as.unwrap_or(*kind), id.as_ref(), rendering)
     }
 }
 
@@ -232,6 +239,6 @@ fn report_stray_panic(call: &Call, cause: Cause) {
 
 impl<F, G> std::fmt::Debug for ContainFuture<F, G> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ContainFuture").field("kind", &self.kind).finish_non_exhaustive()
+        f.debug_struct("ContainFuture").field("asked", &self.asked).finish_non_exhaustive()
     }
 }

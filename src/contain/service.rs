@@ -9,7 +9,7 @@ use tower_service::Service;
 use crate::{
     binding::{self, McpRequest},
     call::{Call, Seat},
-    contain::{ContainFuture, Fault, UnknownError, layer::Settings},
+    contain::{ContainFuture, Fault, UnknownError, future::Asked, layer::Settings},
     macros::accessors,
     outcome::Cause,
     ready::{Admission, Queued},
@@ -82,7 +82,7 @@ where
         if let (Some(call), Some(policy)) = (&call, policy) {
             call.set_policy(policy);
         }
-        let kind = request.kind();
+        let (kind, id) = (request.kind(), request.id());
         let seat = call.map(Call::sit);
         let gone = self.settings.abort_on_cancel.then(|| request.gone());
         let inner = match self.unready.take() {
@@ -97,6 +97,6 @@ where
         let of_policy = || seat.as_ref().and_then(|seat| seat.call().policy().deadline_after());
         let deadline =
             if kind.is_tool() { self.settings.deadline.or_else(of_policy) } else { None };
-        ContainFuture::new(inner, kind, seat, deadline, gone)
+        ContainFuture::new(inner, Asked { kind, id }, seat, deadline, gone)
     }
 }

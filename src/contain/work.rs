@@ -73,7 +73,7 @@ pin_project! {
     pub struct ContainedWork<F> {
         #[pin]
         future: Scoped<Guarded<F>>,
-        call: Option<Call>,
+        call: Call,
     }
 }
 
@@ -83,7 +83,8 @@ pin_project! {
 ///
 /// `work` is called at once. The [call](Call::current) that it is made in stays the current one in
 /// it: a failure of the work is logged as what that call's task ended in, where it ended in one; see
-/// [tasks](crate#tasks). Round the operations of rmcp's `TaskManager` there is
+/// [tasks](crate#tasks). A panic is logged also where nobody looks at what the work returns; what it
+/// returns itself is the caller's to tell. Round the operations of rmcp's `TaskManager` there is
 /// `binding::rmcp::contain_operation`.
 ///
 /// ```
@@ -109,10 +110,17 @@ where
     F: Future<Output = Result<T, E>>,
     E: Into<ToolError>,
 {
-    let call = Call::current().map(|call| call.background());
-    let kind = call.as_ref().map_or(Kind::Request, Call::kind);
-    let future = Scoped::new(call.clone(), kind, Guarded::new(work));
+    let call = background();
+    let future = Scoped::new(Some(call.clone()), call.kind(), Guarded::new(work));
     ContainedWork { future, call }
+}
+
+/// What work that goes on behind an answer is logged with.
+pub(crate) fn background() -> Call {
+    match Call::current() {
+        Some(call) => call.background(),
+        None => Call::begin_unrecorded(Kind::ToolCall),
+    }
 }
 
 impl<F, T, E> Future for ContainedWork<F>
@@ -125,15 +133,15 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let ended = ready!(this.future.poll(cx));
-        let mut failed = |error: ToolError| error.within(this.call.take());
-        Poll::Ready(match ended {
-            Ok(Ok(value)) => Ok(value),
+        let failed = match ended {
+            Ok(Ok(value)) => return Poll::Ready(Ok(value)),
             // The conversion is somebody else's code.
-            Ok(Err(error)) => Err(failed(match unwind::catch(|| error.into()) {
-                Ok(error) => error,
-                Err(cause) => ToolError::panic(cause),
-            })),
-            Err(cause) => Err(failed(ToolError::panic(cause))),
-        })
+            Ok(Err(error)) => unwind::catch(|| error.into()),
+            Err(cause) => Err(cause),
+        };
+        Poll::Ready(Err(match failed {
+            Ok(error) => error.within(this.call.clone()),
+            Err(cause) => ToolError::panic(this.call.clone(), cause),
+        }))
     }
 }

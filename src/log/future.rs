@@ -114,7 +114,7 @@ where
     if let Some(seat) = seat {
         let call = seat.call();
         call.decide(match &answer {
-            Ok(reply) => judge(call, &reply.answer()).told(),
+            Ok(reply) => judge(call, &reply.answer()).told(call),
             Err(error) => verdict_of_error(error, call),
         });
     }

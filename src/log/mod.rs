@@ -99,6 +99,12 @@ impl Logging {
         !self.events || self.is_heard()
     }
 
+    /// The route that the layer stands on.
+    #[cfg(feature = "http")]
+    pub(crate) fn route(&self) -> Option<&Arc<str>> {
+        self.route.as_ref()
+    }
+
     /// Tells a call which route the layer stands on.
     pub(crate) fn name_route(&self, call: &Call) {
         if let Some(route) = &self.route {

@@ -19,7 +19,7 @@ pub use self::{
 };
 use crate::{
     call::Call,
-    cause::Panicked,
+    contain::Fault,
     outcome::{Actor, Cause, Declared},
 };
 
@@ -283,14 +283,17 @@ impl ToolError {
         error
     }
 
-    /// A fault that a panic was.
-    pub(crate) fn panic(cause: Cause) -> Self {
-        Self::undeclared(Source { error: Box::new(Panicked(cause)), type_name: None })
+    /// A fault that a panic of `call` was, which is left with it at once: whether it ever becomes an
+    /// answer is for somebody else.
+    pub(crate) fn panic(call: Call, cause: Cause) -> Self {
+        let fault = Fault::panic(cause).into_verdict(&call);
+        call.deposit(fault);
+        Self::fault().within(call)
     }
 
     /// The same, as a failure of this call, wherever it becomes an answer.
-    pub(crate) fn within(mut self, call: Option<Call>) -> Self {
-        self.0.call = call;
+    pub(crate) fn within(mut self, call: Call) -> Self {
+        self.0.call.get_or_insert(call);
         self
     }
 

@@ -63,7 +63,7 @@ impl McpReply for Reply {
         Answer::Result(ResultView::default())
     }
 
-    fn failure(_: Kind, rendering: Rendering) -> Self {
+    fn failure(_: Kind, _: Option<&RequestId>, rendering: Rendering) -> Self {
         eprintln!("failed: {}", rendering.text);
         Self
     }

@@ -143,7 +143,7 @@ impl McpReply for Reply {
         }
     }
 
-    fn failure(kind: Kind, rendering: Rendering) -> Self {
+    fn failure(kind: Kind, _: Option<&RequestId>, rendering: Rendering) -> Self {
         match kind {
             Kind::ToolCall => Self::of(Ok(failed_result(rendering))),
             Kind::Notification => Self::Handled,
@@ -158,14 +158,14 @@ impl McpReply for Reply {
         }
     }
 
-    fn with_task_end(self, rendering: Rendering) -> Self {
+    fn with_task_end(self, id: Option<&RequestId>, rendering: Rendering) -> Self {
         match self {
             // Of this form an answer has nothing else of the end.
             Self::Result(mut task) => {
                 task.insert("statusMessage".into(), rendering.text.into());
                 Self::Result(task)
             }
-            _ => Self::failure(Kind::Request, rendering),
+            _ => Self::failure(Kind::Request, id, rendering),
         }
     }
 }

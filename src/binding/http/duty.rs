@@ -122,6 +122,9 @@ impl Duty {
             Some(logging) if !self.contains => logging.is_heard(),
             _ => self.needs_calls(),
         };
+        if let Some(route) = self.logging.as_ref().and_then(|logging| logging.route()) {
+            exchange.set_route(route);
+        }
         let mut seats = Seats::new(self.logging.clone(), self.policy);
         if !exchange.is_unread() {
             seats.take(&exchange, sits);

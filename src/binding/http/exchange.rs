@@ -29,6 +29,8 @@ pub(super) struct Exchange {
     pub(super) session: Option<Session>,
     unread: Option<Unread>,
     said: OnceLock<Said>,
+    /// The innermost layer's name for the route.
+    route: Mutex<Option<Arc<str>>>,
     /// What a failure is logged as that no message can be blamed for.
     http_call: Option<Call>,
     /// The last frame that one of our layers has handed on to another one, and whether that one
@@ -85,6 +87,7 @@ impl Exchange {
             session: head::session(&parts.headers).map(|id| Session::from_id(id.as_bytes())),
             unread,
             said,
+            route: Mutex::new(None),
             http_call: None,
             passed: Mutex::new(None),
             is_resumable: AtomicBool::new(false),
@@ -114,10 +117,21 @@ impl Exchange {
         self.said.get().is_none()
     }
 
-    /// Whether a request that nobody has read so far asks for a task, at a glance at least.
-    pub(super) fn may_ask_for_tasks(&self) -> bool {
-        self.unread.as_ref().is_some_and(|unread| mentions(&unread.frames, b"tasks"))
-            && self.messages().iter().any(|message| message.call.asked_task().is_some())
+    /// Whether a request may ask for a task: also one that nobody has read so far, which is read only
+    /// where it looks like it, and one that cannot be read.
+    pub(super) fn may_ask_for_task(&self) -> bool {
+        if let Some(unread) = self.unread.as_ref().filter(|_| self.is_unread()) {
+            if self.sort == Sort::Encoded {
+                return true;
+            }
+            // Or has it in escapes.
+            let looks_like_it = |word: &[u8]| mentions(&unread.frames, word);
+            if !looks_like_it(b"tasks") && !looks_like_it(b"\\u") {
+                return false;
+            }
+        }
+        let messages = self.messages();
+        messages.is_empty() || messages.iter().any(Message::may_ask_for_task)
     }
 
     /// The requests and notifications that were sent.
@@ -168,6 +182,15 @@ impl Exchange {
 
     pub(super) fn new_http_call(&self) -> Call {
         Call::begin(Kind::Request, self.method.as_str().to_owned().into(), None, None)
+    }
+
+    /// Names the route; layers further in do so later.
+    pub(super) fn set_route(&self, route: &Arc<str>) {
+        *self.route.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(route));
+    }
+
+    pub(super) fn route(&self) -> Option<Arc<str>> {
+        self.route.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Notes that one of our layers has handed on this frame. It is kept, so that no other frame

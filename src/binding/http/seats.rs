@@ -57,14 +57,6 @@ impl Seats {
         }
     }
 
-    /// The same of a call that begins while its answer goes by.
-    pub(super) fn introduce_late(&self, call: &Call) {
-        self.introduce(call);
-        if let Some(logging) = &self.logging {
-            logging.name_route(call);
-        }
-    }
-
     /// The layer's own policy, or the default one.
     pub(super) fn policy(&self) -> Arc<Policy> {
         self.policy.clone().unwrap_or_else(Policy::default_shared)
@@ -87,7 +79,7 @@ impl Seats {
     /// The message's call, on which a seat is taken now if there is none.
     pub(super) fn call(&mut self, at: usize, message: &Message) -> &Call {
         if self.is_empty(at) {
-            self.introduce_late(&message.call);
+            self.introduce(&message.call);
         }
         self.slot(at).seat.get_or_insert_with(|| message.call.clone().sit()).call()
     }

@@ -97,6 +97,12 @@ pub(super) fn with_task_end(
     message.collect::<Option<Vec<_>>>().map(object)
 }
 
+/// A notification of which no more is known than which task it is of, and that it failed.
+pub(super) fn failed_task(method: &str, id: &str) -> String {
+    let params = json!({ "taskId": id, "status": "failed" });
+    json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
+}
+
 fn task_with_end(task: &[u8], is_modern: bool, rendering: &Rendering) -> Option<String> {
     let task = raw::members(task)?.into_iter().map(|(key, value)| {
         let value = match &*key {

@@ -210,7 +210,7 @@ where
 }
 
 fn unanswered(kind: Kind, reference: CallId) -> RmcpReply {
-    RmcpReply::failure(kind, Rendering::fault(kind, None, reference))
+    RmcpReply::failure(kind, None, Rendering::fault(kind, None, reference))
 }
 
 /// Answers the errors of a stack without containment. See

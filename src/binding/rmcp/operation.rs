@@ -9,8 +9,8 @@ use rmcp::{
 
 use super::reply::error_data;
 use crate::{
-    call::{Call, Kind, Scoped},
-    contain::Guarded,
+    call::{Kind, Scoped},
+    contain::{Guarded, background},
     tool_error::ToolError,
 };
 
@@ -82,8 +82,7 @@ where
     E: OperationError,
 {
     move |context| {
-        let call = Call::current().map(|call| call.background());
-        let kind = call.as_ref().map_or(Kind::ToolCall, Call::kind);
+        let call = background();
         // Converted in there, where the call is in scope, and what panics meanwhile is caught.
         let guarded = Guarded::new(|| {
             let operation = operation(context);
@@ -94,10 +93,9 @@ where
                 }
             }
         });
-        let scope = call.clone();
-        Box::pin(Scoped::new(scope, kind, async move {
+        Box::pin(Scoped::new(Some(call.clone()), call.kind(), async move {
             guarded.await.unwrap_or_else(|cause| {
-                let panicked = ToolError::panic(cause).within(call);
+                let panicked = ToolError::panic(call, cause);
                 Err(error_data(panicked.render(Kind::ToolCall)).into())
             })
         }))

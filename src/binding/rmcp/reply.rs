@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     binding::{Answer, ErrorView, McpReply, RELATED_TASK, ResultView},
-    call::{Kind, NewTask, TaskForm},
+    call::{Kind, NewTask, RequestId, TaskForm},
     outcome::Declared,
     tool_error::{Declaration, Rendering},
 };
@@ -150,7 +150,8 @@ impl McpReply for RmcpReply {
         }
     }
 
-    fn failure(kind: Kind, rendering: Rendering) -> Self {
+    // rmcp itself knows which request it answers.
+    fn failure(kind: Kind, _: Option<&RequestId>, rendering: Rendering) -> Self {
         match kind {
             Kind::ToolCall => Self::tool(tool_failure(rendering)),
             Kind::Notification => Self::handled(),
@@ -158,13 +159,13 @@ impl McpReply for RmcpReply {
         }
     }
 
-    fn with_task_end(mut self, rendering: Rendering) -> Self {
+    fn with_task_end(mut self, id: Option<&RequestId>, rendering: Rendering) -> Self {
         match &mut self.0 {
             Reply::Result(result) => match &mut **result {
                 ServerResult::GetTaskResult(result) => task::replace_end(result, rendering),
-                _ => return Self::failure(Kind::Request, rendering),
+                _ => return Self::failure(Kind::Request, id, rendering),
             },
-            _ => return Self::failure(Kind::Request, rendering),
+            _ => return Self::failure(Kind::Request, id, rendering),
         }
         self
     }

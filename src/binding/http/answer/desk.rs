@@ -6,26 +6,24 @@ use http::StatusCode;
 
 use super::{
     faults::refusal,
-    judge::{Kept, is_plain, judge_facts, members_of},
-    task::{self, TaskState},
+    judge::{is_plain, judge_facts, judge_refusal},
+    kept::Kept,
+    task::TaskState,
 };
 use crate::{
     binding::http::{
         exchange::Exchange,
-        request::{Id, Message, Sort},
-        scan::{Config, Envelope, Facts, JSON_TEXT_BYTES, Shape},
+        request::{Id, Message},
+        scan::{Envelope, Facts, Shape},
         seats::Seats,
         sessions::{self, Known},
         write,
     },
-    call::{Call, Kind, Verdict, find_task},
+    call::{Call, Kind, Verdict},
     classify::Judgement,
     outcome::Outcome,
     tool_error::Rendering,
 };
-
-/// Bytes up to which `structuredContent` is kept for a classifier that looks at all of it.
-const MAX_STRUCTURED: usize = 16 * 1024;
 
 /// What is known of the calls of an exchange while its answer goes by.
 pub(in super::super) struct Desk {
@@ -36,7 +34,9 @@ pub(in super::super) struct Desk {
     /// Whether no other layer of ours is further out.
     pub(in super::super) is_owner: bool,
     /// What of results is kept.
-    kept: Kept,
+    pub(super) kept: Kept,
+    /// The status speaks against an answer.
+    pub(super) is_refusal: bool,
     /// The answer has gone by to a request that nobody has read.
     pub(super) is_settled: bool,
 }
@@ -62,7 +62,15 @@ impl Desk {
         contains: bool,
         is_owner: bool,
     ) -> Self {
-        Self { exchange, seats, contains, is_owner, kept: Kept::Nothing, is_settled: false }
+        Self {
+            exchange,
+            seats,
+            contains,
+            is_owner,
+            kept: Kept::Nothing,
+            is_refusal: false,
+            is_settled: false,
+        }
     }
 
     /// The only message of a body is a result. Where nobody has read the request, nobody needs to
@@ -137,9 +145,13 @@ impl Desk {
         facts: &Facts,
         raw: Option<&[u8]>,
     ) -> (Verdict, Option<String>) {
-        let judgement = judge_facts(call, facts, raw, &self.kept);
+        let judgement = match facts.envelope() {
+            // A status speaks of the request, not of a task that it asks about.
+            Envelope::Error if self.is_refusal => judge_refusal(call, facts, raw),
+            _ => judge_facts(call, facts, raw, &self.kept),
+        };
         let Some(raw) = raw.filter(|_| judgement.withhold && self.contains) else {
-            return (judgement.told(), None);
+            return (judgement.told(call), None);
         };
         let is_modern = self.exchange.is_modern();
         let Judgement { verdict, answer_as, task, .. } = judgement;
@@ -149,7 +161,7 @@ impl Desk {
             return (verdict.told(rendering.text), Some(text));
         };
         let rendering = task.withheld();
-        let state = TaskState::of_answer(facts).filter(|_| answer_as.is_none());
+        let state = TaskState::of_answer(call, facts).filter(|_| answer_as.is_none());
         let text = state
             .and_then(|state| write::with_task_end(raw, state.at, is_modern, &rendering))
             .unwrap_or_else(|| {
@@ -164,22 +176,22 @@ impl Desk {
         let Some(state) = TaskState::of_notification(facts) else { return Decision::Pass };
         let method = facts.method.name.get().unwrap_or_default().into_owned();
         let call = Call::begin(Kind::Notification, method.into(), None, None);
-        self.seats.introduce_late(&call);
+        self.introduce_late(&call);
         let judgement = state.judge(&call, raw, &self.kept);
-        let task = judgement.task;
-        match (raw.filter(|_| judgement.withhold && self.contains), task) {
-            (Some(raw), Some(task)) => {
-                let rendering = task.withheld();
-                let is_modern = self.exchange.is_modern();
-                Decision::of(write::with_task_end(raw, state.at, is_modern, &rendering))
+        let Some(task) = judgement.task else { return Decision::Pass };
+        let Some(raw) = raw.filter(|_| judgement.withhold && self.contains) else {
+            // Of what could not be read, the answer to whoever asks for it says more.
+            if !task.is_unread() {
+                task.tell();
             }
-            (_, task) => {
-                if let Some(task) = task {
-                    task.tell();
-                }
-                Decision::Pass
-            }
-        }
+            return Decision::Pass;
+        };
+        let rendering = task.withheld();
+        let is_modern = self.exchange.is_modern();
+        let text = write::with_task_end(raw, state.at, is_modern, &rendering);
+        // It is no JSON to everybody, but may be to its client.
+        let text = text.unwrap_or_else(|| write::failed_task(call.method(), &state.id()));
+        Decision::of(Some(text))
     }
 
     /// What a refusal says besides its status. It goes out as it is.
@@ -205,7 +217,7 @@ impl Desk {
             return;
         }
         self.finish(at, message, Some(length(facts)), |call| {
-            let judged = judge_facts(call, facts, None, &Kept::Nothing).verdict;
+            let judged = judge_refusal(call, facts, None).verdict;
             // Some statuses say whose turn it is; a code that says nothing says less than any
             // status.
             let is_by_status = matches!(status.as_u16(), 401 | 403 | 429);
@@ -253,10 +265,18 @@ impl Desk {
         Decision::of(text)
     }
 
+    /// Tells the layer's own to a call that begins while its answer goes by.
+    fn introduce_late(&self, call: &Call) {
+        self.seats.introduce(call);
+        if let Some(route) = self.exchange.route() {
+            call.set_route(&route);
+        }
+    }
+
     /// The call of an answer that is none to a request here.
     pub(super) fn stray_call(&self, kind: Kind, id: Option<&Id>) -> Call {
         let call = Call::begin(kind, "".into(), None, id.map(|id| id.key.clone()));
-        self.seats.introduce_late(&call);
+        self.introduce_late(&call);
         call
     }
 
@@ -286,75 +306,6 @@ impl Desk {
             message.is_request() && !message.is_cancelled() && !self.seats.is_done(*at)
         });
         owed.count()
-    }
-
-    /// What of an answer matters: also what a classifier asks for.
-    pub(super) fn config(&mut self) -> Config {
-        if !self.exchange.is_unread() {
-            self.kept = self.asked();
-        }
-        let config = Config::answers();
-        match &self.kept {
-            Kept::Nothing => config,
-            Kept::Members(members) => {
-                config.text_bytes(JSON_TEXT_BYTES).members(Arc::clone(members))
-            }
-            Kept::All => config.text_bytes(JSON_TEXT_BYTES).structured_bytes(MAX_STRUCTURED),
-        }
-    }
-
-    /// What the classifiers look at that may be asked about an answer.
-    fn asked(&self) -> Kept {
-        let mut asked = Kept::Nothing;
-        let rules = self.seats.calls().filter_map(|call| match call.kind() {
-            Kind::ToolCall => Some((call.policy(), call.tool().unwrap_or_default().to_owned())),
-            // What a task ended in is looked at as the result of its own tool.
-            Kind::Request => {
-                let task = find_task(call, &call.asked_task()?).call;
-                Some((task.policy(), task.tool().unwrap_or_default().to_owned()))
-            }
-            _ => None,
-        });
-        // On a stream whose answers are those of earlier requests nobody knows of which tools.
-        let is_stream = self.exchange.sort == Sort::Stream;
-        let of_stream = is_stream.then(|| (self.seats.policy(), String::new()));
-        for (policy, tool) in rules.chain(of_stream) {
-            if is_stream && policy.knows_tools() {
-                return Kept::All;
-            }
-            let classifier = policy.classifier_of(&tool);
-            if !classifier.is_on() {
-                continue;
-            }
-            match (members_of(classifier), &asked) {
-                (Some(members), Kept::Nothing) => asked = Kept::Members(members),
-                (Some(members), Kept::Members(asked)) if Arc::ptr_eq(&members, asked) => {}
-                // It looks at all of it, or another one of the same batch looks at something else.
-                _ => return Kept::All,
-            }
-        }
-        asked
-    }
-
-    /// Whether results have to be held until it is known that they are none of failures.
-    pub(super) fn holds_results(&self) -> bool {
-        if !self.contains {
-            return false;
-        }
-        match self.exchange.sort {
-            // Nobody knows what they are results of.
-            Sort::Stream => true,
-            _ if self.exchange.is_unread() => self.exchange.may_ask_for_tasks(),
-            _ => self.seats.calls().any(|call| {
-                task::asks_for_task(call)
-                    || call.kind() == Kind::ToolCall && call.policy().masks_undeclared()
-            }),
-        }
-    }
-
-    /// Whether a message that is no answer has to be held until it is known what it says.
-    pub(super) fn holds_notification(&self, facts: &Facts) -> bool {
-        self.contains && task::is_notification(facts)
     }
 
     pub(super) fn written(&self, message: &Message, rendering: &Rendering) -> String {

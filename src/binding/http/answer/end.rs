@@ -54,9 +54,9 @@ impl Answering {
             }
             Reader::Events(events) => {
                 if !is_owed {
-                    events.close(&[], &mut self.out);
+                    events.close(&[], &self.desk, &mut self.out);
                 } else if self.desk.exchange.may_go_on() {
-                    events.close(&[], &mut self.out);
+                    events.close(&[], &self.desk, &mut self.out);
                     self.desk.wait();
                 } else {
                     self.fail(&Fault::no_answer(), None);
@@ -88,7 +88,7 @@ impl Answering {
             let is_for_others = !self.desk.contains || self.trusts == Some(true);
             self.error = error.filter(|_| is_for_others || self.desk.is_settled);
             if let Reader::Events(events) = &mut self.reader {
-                events.close(&[], &mut self.out);
+                events.close(&[], &self.desk, &mut self.out);
             }
             self.desk.seats.clear();
             return;
@@ -103,10 +103,10 @@ impl Answering {
             Reader::Events(events) if self.desk.contains && !is_message_less => {
                 let answers = self.desk.fail(fault);
                 self.trailers = None;
-                events.close(&answers, &mut self.out);
+                events.close(&answers, &self.desk, &mut self.out);
             }
             Reader::Events(events) => {
-                events.close(&[], &mut self.out);
+                events.close(&[], &self.desk, &mut self.out);
                 self.desk.fail(fault);
                 self.error = Some(broken());
             }

@@ -161,7 +161,7 @@ impl EventsAnswer {
                 let is_held = is_error
                     || self.scanner.is_batch()
                     || match envelope {
-                        Envelope::Result => desk.holds_results(),
+                        Envelope::Result => desk.holds_result(self.scanner.facts()),
                         Envelope::NotAnAnswer => desk.holds_notification(self.scanner.facts()),
                         Envelope::Undecided | Envelope::Error => false,
                     };
@@ -228,7 +228,7 @@ impl EventsAnswer {
 
     /// More is held than may be.
     fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> Result<(), Cut> {
-        if !self.has_error() {
+        if !self.has_error(desk) {
             // A success of whatever size is not to be harmed.
             self.mode = Mode::Flowing;
             self.is_inside = true;
@@ -257,10 +257,10 @@ impl EventsAnswer {
     }
 
     /// Whether there is an error in the event that is being read.
-    fn has_error(&self) -> bool {
+    fn has_error(&self, desk: &Desk) -> bool {
         let facts = self.scanner.facts();
         facts.envelope() == Envelope::Error
-            || task::has_error(facts)
+            || task::has_error(facts, desk.may_tell_of_task())
             || self.messages.iter().any(|facts| facts.envelope() == Envelope::Error)
     }
 
@@ -286,8 +286,8 @@ impl EventsAnswer {
     }
 
     /// The stream ends: what is left of it goes on, or is dropped where `text` is to follow it.
-    pub(super) fn close(&mut self, answers: &[String], out: &mut Out) {
-        if answers.is_empty() && self.mode != Mode::Discarding && !self.has_error() {
+    pub(super) fn close(&mut self, answers: &[String], desk: &Desk, out: &mut Out) {
+        if answers.is_empty() && self.mode != Mode::Discarding && !self.has_error(desk) {
             self.held.release(out);
         }
         // The start of an error that never ended may say what it must not, to whoever reads bytes.

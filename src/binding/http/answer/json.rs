@@ -233,7 +233,11 @@ impl JsonAnswer {
                 let is_result = self.scanner.facts().envelope() == Envelope::Result;
                 // What is no answer is none to this request either.
                 let is_stray = !is_result && !self.scanner.is_batch();
-                let is_held = is_error || is_stray || (is_result && desk.holds_results());
+                let facts = self.scanner.facts();
+                let is_held = is_error
+                    || is_stray
+                    || (is_result && desk.holds_result(facts))
+                    || (!is_result && desk.holds_notification(facts));
                 self.mode = if is_held { Mode::Holding } else { Mode::Flowing };
                 if is_result && !is_held && !self.scanner.is_batch() {
                     desk.settle();
@@ -246,7 +250,8 @@ impl JsonAnswer {
     /// More is held than may be.
     fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> Result<Step, Cut> {
         let facts = self.scanner.facts();
-        let is_error = facts.envelope() == Envelope::Error || task::has_error(facts);
+        let is_error =
+            facts.envelope() == Envelope::Error || task::has_error(facts, desk.may_tell_of_task());
         if !is_error && self.is_strict {
             return Ok(Step::Stray);
         }

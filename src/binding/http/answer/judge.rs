@@ -1,18 +1,17 @@
 //! What a message that has gone by means for its call.
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{borrow::Cow, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::{raw, task::TaskState};
+use super::{kept::Kept, raw, task::TaskState};
 use crate::{
     binding::{
         Answer, ErrorView, ResultView,
-        http::scan::{Code, Envelope, ErrorFacts, Facts, Members, ResultFacts, Shape},
+        http::scan::{Code, Envelope, ErrorFacts, Facts, ResultFacts, Shape},
     },
-    call::{Call, NewTask, TaskForm},
-    classify::{Judgement, judge},
-    policy::Classifier,
+    call::{Call, NewTask, TaskForm, find_task},
+    classify::{Judgement, judge, judge_error_of},
     tool_error::Declaration,
 };
 
@@ -34,8 +33,17 @@ pub(super) fn judge_facts(
     }
 }
 
+/// What an error means that has a status with it: it is about the request, whatever that asks for.
+pub(super) fn judge_refusal(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
+    let kept = KeptError::new(&facts.error, raw, &["error", "code"]);
+    with_data(judge_error_of(call, &kept.view()), &kept, raw)
+}
+
 fn judge_result(call: &Call, facts: &Facts, raw: Option<&[u8]>, kept: &Kept) -> Judgement {
     let result = &facts.result;
+    if let Some(state) = TaskState::of_answer(call, facts) {
+        return state.judge(call, raw, kept);
+    }
     if result.is_input_required() {
         return judge(call, &Answer::InputRequired);
     }
@@ -47,10 +55,12 @@ fn judge_result(call: &Call, facts: &Facts, raw: Option<&[u8]>, kept: &Kept) -> 
         let task = id.as_deref().map(|id| NewTask { id, ttl, form });
         return judge(call, &Answer::Deferred(task));
     }
-    if let Some(state) = TaskState::of_answer(facts).filter(|_| !call.kind().is_tool()) {
-        return state.judge(call, raw, kept);
-    }
-    let kept = KeptResult::new(call, result, kept);
+    // The result of a task is that of its own tool.
+    let tool = match call.asked_task() {
+        Some(id) => find_task(call, &id).call,
+        None => call.clone(),
+    };
+    let kept = KeptResult::new(&tool, result, kept);
     let judgement = judge(call, &Answer::Result(kept.view()));
     // What is masked says it nowhere else.
     match raw.filter(|_| judgement.withhold && kept.text.is_none()) {
@@ -120,41 +130,6 @@ impl<'a> KeptError<'a> {
     }
 }
 
-/// What is kept of `structuredContent`, for a classifier to look at.
-#[derive(Debug, Default)]
-pub(super) enum Kept {
-    #[default]
-    Nothing,
-    /// The members that are asked for.
-    Members(Arc<Members>),
-    /// All of it, if it is not too long.
-    All,
-}
-
-impl Kept {
-    /// Whether it is what the classifier for this call's tool looks at. Of a result that nobody
-    /// expected it may be what another one does.
-    fn serves(&self, call: &Call) -> bool {
-        let policy = call.policy();
-        let classifier = policy.classifier_of(call.tool().unwrap_or_default());
-        match self {
-            _ if !classifier.is_on() => true,
-            Self::Nothing => false,
-            Self::Members(kept) => {
-                members_of(classifier).is_some_and(|asked| Arc::ptr_eq(kept, &asked))
-            }
-            Self::All => true,
-        }
-    }
-}
-
-/// The members that a classifier looks at; `None` if that is all, or more than are told apart.
-pub(super) fn members_of(classifier: &Classifier) -> Option<Arc<Members>> {
-    let members = classifier.compiled(|paths| Members::new(paths.iter().map(String::as_str)));
-    // Of what it asks for all is kept, or none.
-    members.filter(|members| members.ignored().is_empty())
-}
-
 /// What is kept of `structuredContent`, where it is an object, and whether that is only a part.
 fn structured(call: &Call, result: &ResultFacts, kept: &Kept) -> Option<(Value, bool)> {
     if result.structured_shape != Shape::Object {
@@ -174,7 +149,11 @@ fn structured(call: &Call, result: &ResultFacts, kept: &Kept) -> Option<(Value, 
 
 fn judge_error(call: &Call, facts: &Facts, raw: Option<&[u8]>) -> Judgement {
     let kept = KeptError::new(&facts.error, raw, &["error", "code"]);
-    let judgement = judge(call, &Answer::Error(kept.view()));
+    with_data(judge(call, &Answer::Error(kept.view())), &kept, raw)
+}
+
+/// With what is withheld and said nowhere else.
+fn with_data(judgement: Judgement, kept: &KeptError<'_>, raw: Option<&[u8]>) -> Judgement {
     match raw.filter(|_| judgement.withhold && kept.data.is_none()) {
         Some(raw) => judgement.with_more_cause(raw::member(raw, &["error", "data"])),
         None => judgement,

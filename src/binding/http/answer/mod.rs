@@ -9,6 +9,7 @@ mod faults;
 mod held;
 mod json;
 mod judge;
+mod kept;
 mod plan;
 pub(super) mod raw;
 mod task;

@@ -74,6 +74,7 @@ impl Plan {
             if !is_json || is_encoded || headers.get(CONTENT_TYPE).is_none() {
                 return Err(fault);
             }
+            desk.is_refusal = true;
             let json = Box::new(JsonAnswer::new(desk.config(), true));
             return Ok(Reader::Json { json, otherwise: Some(fault) });
         }

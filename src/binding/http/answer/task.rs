@@ -1,9 +1,10 @@
 //! What a message that has gone by says of a task.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use super::{
-    judge::{Kept, KeptError, KeptResult},
+    judge::{KeptError, KeptResult},
+    kept::Kept,
     raw,
 };
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
         Answer, TaskEnd, TaskView,
         http::scan::{Facts, Inner, Shape, Text},
     },
-    call::{Call, Kind, TaskStatus, find_task},
+    call::{Call, TaskStatus, find_task},
     classify::{Judgement, judge},
 };
 
@@ -27,11 +28,14 @@ pub(super) struct TaskState<'a> {
 }
 
 impl<'a> TaskState<'a> {
-    /// The one that an answer is, if it is one.
-    pub(super) fn of_answer(facts: &'a Facts) -> Option<Self> {
+    /// The one that an answer to `call` is, if it is one.
+    pub(super) fn of_answer(call: &Call, facts: &'a Facts) -> Option<Self> {
         let result = &facts.result;
         let task = &result.flat_task;
-        (!task.id.is_absent() && !task.status.is_absent()).then_some(Self {
+        let is_task = !task.id.is_absent() && !task.status.is_absent();
+        // What it ended in may be there also where the rest is not as it ought to be.
+        let is_answer = call.method().starts_with("tasks/") && facts.inner.is_some();
+        (!call.kind().is_tool() && (is_task || is_answer)).then_some(Self {
             at: "result",
             id: &task.id,
             status: &task.status,
@@ -52,6 +56,11 @@ impl<'a> TaskState<'a> {
             ttl: None,
             inner: params.inner.as_deref(),
         })
+    }
+
+    /// Its id, as far as it is kept.
+    pub(super) fn id(&self) -> Cow<'_, str> {
+        self.id.get().unwrap_or_default()
     }
 
     /// What it means to the call of the message, and whether it may go out.
@@ -77,7 +86,8 @@ impl<'a> TaskState<'a> {
         if inner.result.shape != Shape::Object {
             return judge(call, &Answer::Task(view));
         }
-        let tool = find_task(call, id.as_deref().unwrap_or_default()).call;
+        let task = id.as_deref().map(Into::into).or_else(|| call.asked_task());
+        let tool = find_task(call, &task.unwrap_or_default()).call;
         let result = KeptResult::new(&tool, &inner.result, kept);
         let end = Some(TaskEnd::Result(result.view()));
         let judgement = judge(call, &Answer::Task(TaskView { end, ..view }));
@@ -107,14 +117,11 @@ pub(super) fn is_notification(facts: &Facts) -> bool {
     is_unread || NAMES.iter().any(|task| name.is(task))
 }
 
-/// Whether there is an error in what a message says of a task, as far as it has been read.
-pub(super) fn has_error(facts: &Facts) -> bool {
+/// Whether there is an error in what a message says of a task, as far as it has been read; in a
+/// result that `may_tell` of one.
+pub(super) fn has_error(facts: &Facts, may_tell: bool) -> bool {
+    let of_result = facts.inner.as_deref().filter(|_| may_tell);
     let of_params = facts.params.as_deref().and_then(|params| params.inner.as_deref());
     let of_params = of_params.filter(|_| is_notification(facts));
-    facts.inner.as_deref().or(of_params).is_some_and(|inner| !inner.error.shape.is_nothing())
-}
-
-/// Whether the answer to this call may tell what a task ended in.
-pub(super) fn asks_for_task(call: &Call) -> bool {
-    call.kind() == Kind::Request && call.asked_task().is_some()
+    of_result.or(of_params).is_some_and(|inner| !inner.error.shape.is_nothing())
 }

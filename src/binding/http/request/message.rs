@@ -87,6 +87,17 @@ impl Message {
         self.kind != Kind::Notification
     }
 
+    /// Whether it may ask for a task, or for what one ended in.
+    pub(in super::super) fn may_ask_for_task(&self) -> bool {
+        let method = self.call.method();
+        method.starts_with("tasks/") || method.is_empty()
+    }
+
+    /// Whether its answer is a stream of what others have caused.
+    pub(in super::super) fn is_subscription(&self) -> bool {
+        self.call.method() == "subscriptions/listen"
+    }
+
     /// Whether its answer has gone by, or never will.
     pub(in super::super) fn is_answered(&self) -> bool {
         self.answered.load(Ordering::Relaxed)

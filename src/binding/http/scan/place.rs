@@ -327,12 +327,12 @@ impl Place {
             Self::ParamsStatus if config.answers => Interest::Text(WORD_BYTES),
             Self::Method => Interest::Text(NAME_BYTES),
             Self::Name if config.requests => Interest::Text(NAME_BYTES),
+            // As much of it as is kept of any.
+            Self::ResultTaskId | Self::RelatedTaskId | Self::TaskId | Self::ParamsTaskId => {
+                Interest::Text(NAME_BYTES)
+            }
             Self::Uri | Self::Version if config.requests => Interest::Text(SHORT_BYTES),
-            Self::ResultTaskId
-            | Self::RelatedTaskId
-            | Self::TaskId
-            | Self::ParamsTaskId
-            | Self::ClientName
+            Self::ClientName
             | Self::ClientVersion
             | Self::TraceParent
             | Self::MetaVersion
