@@ -194,15 +194,16 @@
 //! | form | the end is seen in |
 //! |---|---|
 //! | the extension `io.modelcontextprotocol/tasks` (SEP-2663) | the answer to `tasks/get`; over HTTP also `notifications/tasks` |
-//! | 2025-11-25 | the answer to `tasks/result`. `tasks/get`, `tasks/cancel` and, over HTTP, `notifications/tasks/status` show a status only: `cancelled` is an end, `completed` and `failed` are one where nobody fetches the result in time (`undeclared_error`) |
+//! | 2025-11-25 | the answer to `tasks/result`. `tasks/get`, `tasks/cancel` and, over HTTP, `notifications/tasks/status` show a status only: `cancelled` is an end; where nobody fetches the result in time, `completed` and `failed` are too, the latter as `undeclared_error` |
 //!
 //! `tasks/get` and its like are requests of their own, which complete at DEBUG whatever became of the
-//! task. A fault's text is withheld in their answers as in any other, and so is the task's
-//! `statusMessage` then. A task is remembered for its TTL, an hour where it has none, and up to 8192
-//! of them; one whose end nobody has seen by then is `tool_call_abandoned`, with the reason
-//! `forgotten`. The memory is one for the process, so that layers may be made anew for each session;
+//! task. A fault's text is withheld in their answers as in any other, and so is from then on the
+//! task's `statusMessage`; before that, or in `tasks/list`, that is its author's text. A task is
+//! remembered for its TTL (an hour where it has none) and as long again, up to a minute, for who asks
+//! late; and up to 8192 of them. One whose end nobody has seen by then is `tool_call_abandoned`, with
+//! the reason `forgotten`. The memory is one for the process, so that layers may be made anew for each session;
 //! servers in one process that give out the same ids need a [route](LogLayer::route) each. A task
-//! that failed and that nobody remembers, as after a restart, is one `tool_failed`.
+//! that nobody remembers, as after a restart, is one `tool_failed` where its failure is shown.
 //!
 //! Work that a task does runs outside of all layers. [`contain`] makes its panics errors like any
 //! other, and leaves their causes for the event about the task; round an operation of rmcp's

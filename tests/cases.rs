@@ -1,8 +1,9 @@
 //! What people ran into with MCP servers, and the behaviour that they would expect: each test is
 //! named after its entry in the collection that this crate was designed with.
 //!
-//! One module a letter: panics (A), stdio (B), levels (D), leaving (E), JSON-RPC (G), texts (H),
-//! names (N), and stacks of tower services (W).
+//! One module a letter: panics (A), stdio (B), failures that pass as successes (C), levels (D),
+//! leaving (E), JSON-RPC (G), texts (H), names (N), and stacks of tower services (W); and one for
+//! tasks, of several letters.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -20,6 +21,8 @@ mod a_abort;
 mod a_panics;
 #[path = "cases/b_stdio.rs"]
 mod b_stdio;
+#[path = "cases/c_disguised.rs"]
+mod c_disguised;
 #[path = "cases/child.rs"]
 mod child;
 #[path = "cases/d_levels.rs"]
@@ -34,5 +37,9 @@ mod h_texts;
 mod kit;
 #[path = "cases/n_names.rs"]
 mod n_names;
+#[path = "tasks/kit.rs"]
+mod task_kit;
+#[path = "cases/tasks.rs"]
+mod tasks;
 #[path = "cases/w_stacks.rs"]
 mod w_stacks;

@@ -2,7 +2,8 @@
 //! test is named after its entry in the collection that this crate was designed with.
 //!
 //! One module a letter: panics (A), failures that pass as successes (C), leaving (E), bodies and
-//! streams (F), JSON-RPC (G), texts (H), and stacks of tower services (W).
+//! streams (F), JSON-RPC (G), texts (H), and stacks of tower services (W); and one for tasks, of
+//! several letters.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -34,5 +35,7 @@ mod h_texts;
 mod kit;
 #[path = "http_stacks/script.rs"]
 mod script;
+#[path = "http_cases/tasks.rs"]
+mod tasks;
 #[path = "http_cases/w_stacks.rs"]
 mod w_stacks;

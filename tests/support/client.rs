@@ -205,10 +205,46 @@ impl Client {
         }
     }
 
+    /// A second client of the same server, over connections of its own. Its requests have ids of
+    /// their own too, since both look into one log.
+    pub fn another(&self) -> Self {
+        let Wire::Http(http) = &self.wire else { panic!("a pipe has two ends") };
+        let inbox = Inbox::default();
+        let wire = Wire::Http(http.another(inbox.clone()));
+        Self::new(wire, self.revision, inbox, self.logs.clone()).count_from(100_001)
+    }
+
+    /// Gives its next request this id, and later ones those after it.
+    pub fn count_from(mut self, id: u64) -> Self {
+        self.next_id = AtomicU64::new(id);
+        self
+    }
+
+    /// Speaks to a server that somebody else serves at this address.
+    pub fn at(address: &str, revision: Revision, logs: Logs) -> Self {
+        let inbox = Inbox::default();
+        let wire = Wire::Http(Http::new(address, revision, inbox.clone()));
+        Self::new(wire, revision, inbox, logs)
+    }
+
+    /// Opens the stream on which a session's server sends what it sends by itself.
+    pub async fn listen(&self) {
+        match &self.wire {
+            Wire::Lines(_) => panic!("everything comes on one stream"),
+            Wire::Http(http) => http.listen().await,
+        }
+    }
+
     /// The handshake of revisions before 2026-07-28, by a client of this name.
     pub async fn initialize(&self, client_name: &str) -> Answer {
+        self.initialize_with(client_name, &json!({})).await
+    }
+
+    /// The same by a client that declares these capabilities.
+    pub async fn initialize_with(&self, client_name: &str, capabilities: &Value) -> Answer {
         let id = self.fresh_id();
-        let message = self.message(&id, "initialize", initialize_params(client_name));
+        let params = initialize_params(client_name, capabilities);
+        let message = self.message(&id, "initialize", params);
         match &self.wire {
             Wire::Lines(lines) => lines.send(&message.to_string()).await,
             Wire::Http(http) => http.initialize(&id, &message).await,

@@ -24,15 +24,37 @@ pub(super) struct Http {
 
 impl Http {
     pub(super) fn new(address: &str, revision: Revision, inbox: Inbox) -> Self {
+        Self::at(format!("http://{address}/mcp"), revision, inbox)
+    }
+
+    fn at(url: String, revision: Revision, inbox: Inbox) -> Self {
         Self {
             // A proxy that the environment names is not for a server on this machine.
             client: reqwest::Client::builder().no_proxy().build().expect("an HTTP client"),
-            url: format!("http://{address}/mcp"),
+            url,
             revision,
             session: OnceLock::new(),
             inbox,
             open: Mutex::default(),
         }
+    }
+
+    /// The same server for another client, which has no session yet.
+    pub(super) fn another(&self, inbox: Inbox) -> Self {
+        Self::at(self.url.clone(), self.revision, inbox)
+    }
+
+    /// Opens the stream of what a session's server sends by itself, and reads on.
+    pub(super) async fn listen(&self) {
+        let mut request = self.client.get(&self.url).header("Accept", "text/event-stream");
+        request = request.header("MCP-Protocol-Version", self.revision.as_str());
+        if let Some(session) = self.session.get() {
+            request = request.header("Mcp-Session-Id", session);
+        }
+        let response = request.send().await.expect("a stream");
+        let inbox = self.inbox.clone();
+        let task = tokio::spawn(async move { read(response, &Value::Null, &inbox).await });
+        self.open_requests().insert("GET".to_owned(), task.abort_handle());
     }
 
     /// Posts a request and reads its answer in a task of its own.
@@ -119,6 +141,7 @@ fn name_of<'a>(method: &str, params: &'a Value) -> Option<&'a str> {
     let key = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return None,
     };
     params.get(key)?.as_str()

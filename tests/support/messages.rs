@@ -53,10 +53,10 @@ pub(super) fn notification(method: &str, params: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "method": method, "params": params })
 }
 
-pub(super) fn initialize_params(client_name: &str) -> Value {
+pub(super) fn initialize_params(client_name: &str, capabilities: &Value) -> Value {
     json!({
         "protocolVersion": Revision::V2025.as_str(),
-        "capabilities": {},
+        "capabilities": capabilities,
         "clientInfo": client_info(client_name),
     })
 }

@@ -5,6 +5,7 @@
 mod notes;
 mod params;
 mod stack;
+mod tasks;
 mod tools;
 mod trouble;
 
@@ -14,14 +15,15 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     handler::server::{router::tool::ToolRouter, tool::ToolCallContext},
     model::{
-        CallToolRequestParams, CallToolResponse, CustomNotification, CustomRequest, CustomResult,
-        DiscoverResult, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
-        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourcesResult,
-        PaginatedRequestParams, Prompt, PromptArgument, PromptMessage, ReadResourceRequestParams,
-        ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, Role,
-        ServerCapabilities, ServerConfig,
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, CustomNotification,
+        CustomRequest, CustomResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse,
+        GetPromptResult, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
+        ListPromptsResult, ListResourcesResult, PaginatedRequestParams, Prompt, PromptArgument,
+        PromptMessage, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+        Resource, ResourceContents, Role, ServerCapabilities, ServerConfig, UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext},
+    task_manager::TaskManager,
     tool_handler,
 };
 use serde_json::{Value, json};
@@ -32,18 +34,24 @@ use self::{notes::Notes, trouble::misbehave};
 /// What prompts, resources and custom messages can be asked to do.
 const HOWS: &[&str] = &["ok", "error", "rejected", "panic", "hang"];
 
-/// The server. Clones share their notes, as the sessions of one server do.
+/// The server. Clones share their notes and tasks, as the sessions of one server do.
 #[derive(Clone)]
 pub(crate) struct Misbehaving {
     tool_router: ToolRouter<Self>,
     notes: Arc<Mutex<Notes>>,
+    tasks: TaskManager,
     /// Poisoned by `panic` with `when: locked`, for good.
     poisonable: Arc<Mutex<u64>>,
 }
 
 impl Misbehaving {
     pub(crate) fn new() -> Self {
-        Self { tool_router: Self::tool_router(), notes: Arc::default(), poisonable: Arc::default() }
+        Self {
+            tool_router: Self::tool_router() + Self::task_router(),
+            notes: Arc::default(),
+            tasks: TaskManager::new(),
+            poisonable: Arc::default(),
+        }
     }
 }
 
@@ -56,6 +64,7 @@ impl ServerHandler for Misbehaving {
                 .enable_prompts()
                 .enable_resources()
                 .enable_completions()
+                .enable_tasks()
                 .build(),
         )
     }
@@ -68,6 +77,30 @@ impl ServerHandler for Misbehaving {
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
         trouble::before_the_future(&request);
         self.tool_router.call(ToolCallContext::new(self, request, context))
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.tasks.get_task(&request.task_id).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks.cancel_task(&request.task_id)
     }
 
     async fn initialize(

@@ -139,3 +139,35 @@ pub(crate) enum Then {
     Panic,
     Error,
 }
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct TaskArgs {
+    /// How the task ends.
+    pub(crate) ends: Ends,
+    /// After how many milliseconds.
+    pub(crate) ms: u64,
+    /// What its result, error or panic says.
+    pub(crate) text: Option<String>,
+    /// For how many milliseconds the server keeps it; five minutes where absent.
+    pub(crate) ttl_ms: Option<u64>,
+    /// Whether to send notifications/tasks when it has ended.
+    pub(crate) notify: Option<bool>,
+}
+
+/// How a task ends.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Ends {
+    Ok,
+    /// With an error result that does not say what it means.
+    IsError,
+    /// With an ordinary result that says it failed.
+    Soft,
+    /// With rmcp's internal error.
+    Error,
+    Panic,
+    /// With a panic before there is a future, and so at once.
+    PanicSync,
+    /// Not at all, unless it is cancelled.
+    Never,
+}

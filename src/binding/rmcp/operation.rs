@@ -31,7 +31,9 @@ impl OperationError for ToolError {
     }
 }
 
-/// A JSON-RPC error: the task has `failed`.
+/// A JSON-RPC error: the task has `failed`. Of one that blames the server (-32603) the layers withhold
+/// the text in their answers; what the server sends of its own accord, `notifications/tasks`, passes
+/// typed layers by, so that a [`ToolError`] is the better choice there.
 impl OperationError for ErrorData {
     fn into_end(self) -> Result<CallToolResult, TaskExit> {
         Err(self.into())
