@@ -237,6 +237,8 @@
 //!
 //! - `rmcp` (default): [`ServerHandlerExt::layered`].
 //! - `http` (default): the layers round HTTP services, [`binding::http`].
+//! - `tower-mcp`: the same layers in [tower-mcp](https://docs.rs/tower-mcp) servers,
+//!   `binding::tower_mcp`.
 //! - `toml`: [`Policy::from_toml`].
 //! - `reqwest`: its timeouts and 429 answers count as faults that heal themselves.
 //! - `anyhow`, `eyre`: the errors inside their reports are recognised too.

@@ -1,13 +1,102 @@
 //! How a protocol library's types teach the layers what they carry.
 //!
-//! [`rmcp`] is such a binding; [`http`] is one of another kind, since an HTTP request has yet to be
-//! read.
+//! [`rmcp`] and [`tower_mcp`] are such bindings, made of nothing that is not public here; [`http`] is
+//! one of another kind, since an HTTP request has yet to be read.
 //!
 //! The layers know no protocol library. A binding implements [`McpRequest`] and [`McpReply`] for
-//! the request and the answer of a tower service, and every layer of this crate works on it. Its
-//! innermost service runs the handler in the [scope](crate::Scoped::new) of the request's call.
+//! the request and the answer of a tower service, and every layer of this crate works on it.
+//!
+//! All that it takes, for a framework that is made up:
+//!
+//! ```
+//! use std::{borrow::Cow, convert::Infallible};
+//!
+//! use serde_json::{Map, Value};
+//! use tower::{Layer as _, ServiceExt as _, service_fn};
+//! use tower_outcome::{
+//!     Call, Declaration, Kind, McpReply, McpRequest, Origin, OutcomeLayer, Rendering, RequestId,
+//!     ToolError,
+//!     binding::{Answer, NeverGone, ResultView},
+//! };
+//!
+//! /// The framework's request for a tool.
+//! struct Ask {
+//!     id: i64,
+//!     tool: String,
+//!     call: Option<Call>,
+//! }
+//!
+//! /// Its answer.
+//! struct Told {
+//!     text: String,
+//!     is_error: bool,
+//!     meta: Map<String, Value>,
+//! }
+//!
+//! impl McpRequest for Ask {
+//!     type Reply = Told;
+//!     type Gone = NeverGone;
+//!
+//!     fn kind(&self) -> Kind {
+//!         Kind::ToolCall
+//!     }
+//!     fn method(&self) -> Cow<'static, str> {
+//!         "tools/call".into()
+//!     }
+//!     fn tool(&self) -> Option<&str> {
+//!         Some(&self.tool)
+//!     }
+//!     fn id(&self) -> Option<RequestId> {
+//!         Some(RequestId::Number(self.id))
+//!     }
+//!     fn origin(&self) -> Origin {
+//!         Origin::default()
+//!     }
+//!     fn call(&self) -> Option<&Call> {
+//!         self.call.as_ref()
+//!     }
+//!     fn set_call(&mut self, call: Call) {
+//!         self.call = Some(call);
+//!     }
+//!     fn gone(&self) -> NeverGone {
+//!         NeverGone
+//!     }
+//! }
+//!
+//! impl McpReply for Told {
+//!     fn answer(&self) -> Answer<'_> {
+//!         Answer::Result(ResultView {
+//!             is_error: self.is_error,
+//!             meta: Some(&self.meta),
+//!             text: Some(&self.text),
+//!             is_text_alone: true,
+//!             ..ResultView::default()
+//!         })
+//!     }
+//!     fn failure(_: Kind, _: Option<&RequestId>, rendering: Rendering) -> Self {
+//!         let record = (Declaration::KEY.to_owned(), rendering.declaration.to_value());
+//!         Self { text: rendering.text, is_error: true, meta: Map::from_iter([record]) }
+//!     }
+//! }
+//!
+//! // A tool's failure becomes an answer of the framework's in the same way.
+//! impl From<ToolError> for Told {
+//!     fn from(error: ToolError) -> Self {
+//!         Self::failure(Kind::ToolCall, None, error.render(Kind::ToolCall))
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Infallible> {
+//! let broken = |_: Ask| async { Ok::<Told, Infallible>(panic!("out of order")) };
+//! let ask = Ask { id: 1, tool: "sort".to_owned(), call: None };
+//! let told = OutcomeLayer::new().layer(service_fn(broken)).oneshot(ask).await?;
+//! assert!(told.is_error && told.text.starts_with("This call was fine"));
+//! # Ok(())
+//! # }
+//! ```
 
-#[cfg(any(feature = "http", feature = "rmcp"))]
+#[cfg(any(feature = "http", feature = "rmcp", feature = "tower-mcp"))]
 mod client;
 #[cfg(feature = "http")]
 pub mod http;
@@ -15,6 +104,8 @@ pub mod http;
 pub mod rmcp;
 #[cfg(feature = "rmcp")]
 mod schema;
+#[cfg(feature = "tower-mcp")]
+pub mod tower_mcp;
 mod view;
 
 use std::{
@@ -26,7 +117,7 @@ use std::{
 pub use self::view::{Answer, ErrorView, ResultView, TaskEnd, TaskView};
 pub use crate::call::{NewTask, TaskForm, TaskStatus};
 use crate::{
-    call::{Call, Kind, Origin, RequestId},
+    call::{Call, Kind, Origin, RequestId, Scoped},
     outcome::Reason,
     tool_error::Rendering,
 };
@@ -38,6 +129,10 @@ pub(crate) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 pub trait McpRequest {
     /// What a service answers it with.
     type Reply: McpReply;
+    /// Whether the innermost service runs the handler in the [scope](crate::Scoped::new) of the
+    /// request's call, which keeps it also behind a layer that spawns. Where it does not, as by
+    /// default, each layer has what is inside of it run in there.
+    const IS_SCOPED: bool = false;
     /// How the layers learn that nobody waits for the answer any more; [`NeverGone`] where the
     /// protocol library cannot tell.
     type Gone: Gone;
@@ -139,6 +234,14 @@ impl Gone for NeverGone {
     fn poll_gone(self: Pin<&mut Self>, _: &mut Context<'_>, _: bool) -> Poll<WhoLeft> {
         Poll::Pending
     }
+}
+
+/// `future`, the work for a request, with its call in scope unless the binding sees to that.
+pub(crate) fn scoped<R: McpRequest, F>(call: Option<Call>, kind: Kind, future: F) -> Scoped<F> {
+    if R::IS_SCOPED {
+        return Scoped::unchanged(future);
+    }
+    Scoped::new(call, kind, future)
 }
 
 /// The call of a request: the one that a layer further out has begun, or, where this layer needs

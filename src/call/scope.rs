@@ -17,6 +17,8 @@ pub(super) enum Slot {
     /// Nothing that a layer knows of.
     #[default]
     None,
+    /// Whatever it works for already.
+    Unchanged,
     /// A message of this kind, whose call nobody has needed so far.
     Unrecorded(Kind),
     /// A call.
@@ -34,7 +36,7 @@ pub(super) fn current() -> Option<Call> {
         .try_with(|current| {
             let mut current = current.try_borrow_mut().ok()?;
             match &*current {
-                Slot::None => None,
+                Slot::None | Slot::Unchanged => None,
                 Slot::Call(call) => Some(call.clone()),
                 Slot::Unrecorded(kind) => {
                     let call = Call::begin_unrecorded(*kind);
@@ -69,6 +71,9 @@ impl Drop for Scope<'_> {
 
 #[inline]
 fn swap(slot: &mut Slot) {
+    if matches!(slot, Slot::Unchanged) {
+        return;
+    }
     let _ = CURRENT.try_with(|current| {
         if let Ok(mut current) = current.try_borrow_mut() {
             std::mem::swap(&mut *current, slot);
@@ -104,6 +109,11 @@ impl<F> Scoped<F> {
     pub fn new(call: Option<Call>, kind: Kind, future: F) -> Self {
         let slot = call.map_or(Slot::Unrecorded(kind), Slot::Call);
         Self { future: Some(future), slot }
+    }
+
+    /// `future` with what is in scope already.
+    pub(crate) fn unchanged(future: F) -> Self {
+        Self { future: Some(future), slot: Slot::Unchanged }
     }
 }
 

@@ -8,7 +8,7 @@ use tower_service::Service;
 
 use crate::{
     binding::{self, McpRequest},
-    call::{Call, Seat},
+    call::{Call, Scoped, Seat},
     contain::{ContainFuture, Fault, UnknownError, future::Asked, layer::Settings},
     macros::accessors,
     outcome::Cause,
@@ -68,7 +68,7 @@ where
 {
     type Response = R::Reply;
     type Error = Infallible;
-    type Future = ContainFuture<Admission<S, R>, R::Gone>;
+    type Future = ContainFuture<Scoped<Admission<S, R>>, R::Gone>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.poll_inner_ready(cx)
@@ -91,7 +91,11 @@ where
                 Err(Fault::of(reason, seat.as_ref().map(Seat::call)))
             }
             // A handler's synchronous part runs here, before there is a future.
-            None => unwind::catch(|| self.inner.call(request)).map_err(Fault::panic),
+            None => {
+                let call = seat.as_ref().map(Seat::call).filter(|_| !R::IS_SCOPED).cloned();
+                unwind::catch(|| binding::scoped::<R, _>(call, kind, self.inner.call(request)))
+                    .map_err(Fault::panic)
+            }
         };
         // Asked only now: a layer further in may have given the call its policy meanwhile.
         let of_policy = || seat.as_ref().and_then(|seat| seat.call().policy().deadline_after());

@@ -7,7 +7,7 @@ use tower_service::Service;
 
 use crate::{
     binding::{self, McpRequest},
-    call::{Call, Sink},
+    call::{Call, Scoped, Sink},
     log::{LogFuture, Logging},
     macros::accessors,
     ready::{Admission, Queued},
@@ -36,7 +36,7 @@ where
 {
     type Response = R::Reply;
     type Error = S::Error;
-    type Future = LogFuture<Admission<S, R>, R::Gone, Result<R::Reply, S::Error>>;
+    type Future = LogFuture<Scoped<Admission<S, R>>, R::Gone, Result<R::Reply, S::Error>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
@@ -49,17 +49,19 @@ where
         if let Some(call) = &call {
             call.add_sink(Arc::clone(&self.logging) as Arc<dyn Sink>);
         }
+        let scope = call.clone().filter(|_| !R::IS_SCOPED);
         let call = call.filter(|_| is_heard);
         let span = call.as_ref().and_then(|call| {
             call.add_origin(request.origin());
             self.logging.begin(call)
         });
         let gone = call.is_some().then(|| request.gone());
-        let seat = call.map(Call::sit);
+        let (kind, seat) = (request.kind(), call.map(Call::sit));
         let inner = match &span {
             Some(span) => span.within(|| self.inner.call(request)),
             None => self.inner.call(request),
         };
+        let inner = binding::scoped::<R, _>(scope, kind, inner);
         LogFuture::new(inner, gone, seat, span)
     }
 }

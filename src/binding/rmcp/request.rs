@@ -256,6 +256,8 @@ pub(super) fn session_id(http: &http::request::Parts) -> Option<&http::HeaderVal
 impl McpRequest for RmcpRequest {
     type Reply = RmcpReply;
     type Gone = ClientGone;
+    // By `HandlerService`.
+    const IS_SCOPED: bool = true;
 
     #[inline]
     fn kind(&self) -> Kind {

@@ -1,0 +1,39 @@
+//! Layers round tower-mcp servers: the whole server, on every transport, or one tool.
+//!
+//! ```no_run
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use tower_mcp::{McpRouter, StdioTransport};
+//! use tower_outcome::OutcomeLayer;
+//!
+//! let router = McpRouter::new().server_info("notes", "1.0.0");
+//! StdioTransport::new(router).layer(OutcomeLayer::new()).run().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Every request passes as tower-mcp's own `RouterRequest`, and is answered by its `RouterResponse`;
+//! a JSON-RPC error is a response, the service's `Error` is for layers. Handlers return
+//! [`ToolError`](crate::ToolError) through [`answering`].
+//!
+//! # What does not pass the layers
+//!
+//! Notifications, whose handling tower-mcp keeps to itself, and so `notifications/cancelled`: a call
+//! that is cancelled is not answered, and is logged with what its handler makes of it. What is no
+//! JSON-RPC at all, and what its transports answer before the router.
+//!
+//! `HttpTransport::layer(a).layer(b)` discards `a`: put several layers in one
+//! `tower::ServiceBuilder`.
+
+mod handler;
+mod reply;
+mod request;
+mod tool;
+
+pub use self::handler::{Answering, answering};
+use crate::call::Call;
+
+/// A call that one of our layers has handed on to those further in, in a request's extensions. A
+/// [`Call`] itself is there where it was bridged from outside, and may be of another request.
+#[derive(Debug)]
+struct Carried(Call);

@@ -1,0 +1,125 @@
+use std::{borrow::Cow, sync::Arc};
+
+use tower_mcp::{
+    RouterRequest, RouterResponse, TraceContext as Traced,
+    protocol::{McpRequest as Message, RequestId as Id, RequestMeta},
+};
+
+use super::Carried;
+use crate::{
+    binding::{McpRequest, NeverGone, client::InlineClient},
+    call::{Call, Client, Kind, Origin, RequestId, TraceContext},
+    text,
+};
+
+impl McpRequest for RouterRequest {
+    type Reply = RouterResponse;
+    // tower-mcp keeps the signal that it cancels a call by to itself. What is cancelled is not
+    // answered: an end that its handler comes to is logged as it is.
+    type Gone = NeverGone;
+
+    fn kind(&self) -> Kind {
+        match &self.inner {
+            Message::CallTool(params) if is_object(&params.arguments) => Kind::ToolCall,
+            Message::CallTool(_) => Kind::MalformedToolCall,
+            Message::Unknown { method, .. } if method == "tools/call" => Kind::MalformedToolCall,
+            _ => Kind::Request,
+        }
+    }
+
+    fn method(&self) -> Cow<'static, str> {
+        match &self.inner {
+            Message::CallTool(_) => Cow::Borrowed("tools/call"),
+            inner => text::cut(inner.method_name(), text::RAW_NAME_CHARS).into_owned().into(),
+        }
+    }
+
+    fn tool(&self) -> Option<&str> {
+        match &self.inner {
+            Message::CallTool(params) => Some(&params.name),
+            Message::Unknown { method, params } if method == "tools/call" => {
+                params.as_ref()?.get("name")?.as_str()
+            }
+            _ => None,
+        }
+    }
+
+    fn id(&self) -> Option<RequestId> {
+        Some(id_of(&self.id))
+    }
+
+    fn task_id(&self) -> Option<&str> {
+        Some(match &self.inner {
+            Message::GetTaskInfo(params) => &params.task_id,
+            Message::UpdateTask(params) => &params.task_id,
+            Message::CancelTask(params) => &params.task_id,
+            Message::Unknown { method, params } if method == "tasks/result" => {
+                params.as_ref()?.get("taskId")?.as_str()?
+            }
+            _ => return None,
+        })
+    }
+
+    fn origin(&self) -> Origin {
+        let meta = meta(&self.inner);
+        let info = match &self.inner {
+            Message::Initialize(params) => Some(&params.client_info),
+            _ => meta.and_then(|meta| meta.client_info.as_ref()),
+        };
+        let client = info.map(|client| {
+            let name = |text: &str| text::cut(text, text::RAW_NAME_CHARS).into();
+            let client =
+                InlineClient { name: Some(name(&client.name)), version: Some(name(&client.version)) };
+            Arc::new(client) as Arc<dyn Client>
+        });
+        let version = meta.and_then(|meta| meta.protocol_version.clone()).map(Cow::Owned);
+        let trace = self.extensions.get::<Traced>().and_then(|trace| {
+            TraceContext::parse(&format!("00-{}-{}-01", trace.trace_id(), trace.parent_id()))
+        });
+        Origin {
+            client,
+            protocol_version: version,
+            trace,
+            ..Origin::default()
+        }
+    }
+
+    fn call(&self) -> Option<&Call> {
+        self.extensions.get::<Carried>().map(|Carried(call)| call)
+    }
+
+    fn set_call(&mut self, call: Call) {
+        self.extensions.insert(Carried(call));
+    }
+
+    fn outer_call(&mut self) -> Option<Call> {
+        // Of layers round tower-mcp's HTTP service, where it was told to bridge the type.
+        Call::current().or_else(|| self.extensions.get::<Call>().cloned())
+    }
+
+    fn gone(&self) -> NeverGone {
+        NeverGone
+    }
+}
+
+/// What a request says of itself, of those that tell most.
+fn meta(request: &Message) -> Option<&RequestMeta> {
+    match request {
+        Message::CallTool(params) => params.meta.as_ref(),
+        _ => None,
+    }
+}
+
+pub(super) fn id_of(id: &Id) -> RequestId {
+    match id {
+        Id::Number(number) => RequestId::Number(*number),
+        Id::String(text) => RequestId::String(text.as_str().into()),
+        // A kind that a newer tower-mcp has.
+        other => RequestId::Json(serde_json::to_string(other).unwrap_or_default().into()),
+    }
+}
+
+/// Whether they are arguments: none are an empty object.
+fn is_object(arguments: &serde_json::Value) -> bool {
+    arguments.is_object() || arguments.is_null()
+}
