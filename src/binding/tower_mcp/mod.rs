@@ -22,6 +22,15 @@
 //! that is cancelled is not answered, and is logged with what its handler makes of it. What is no
 //! JSON-RPC at all, and what its transports answer before the router.
 //!
+//! # tower-mcp's own log
+//!
+//! Its router writes an INFO line about each tool call, with a status of its own. To have each failure
+//! once, filter it: `RUST_LOG=info,mcp::tools=warn`; and leave out `catch_panics`, which sends a
+//! panic's text to the client.
+//!
+//! Of a handler's own `Err` it makes a text before any layer sees it: `undeclared_error`, sent as it
+//! is unless the policy [masks](crate::Undeclared::Mask) it. [`answering`] is how to avoid that.
+//!
 //! `HttpTransport::layer(a).layer(b)` discards `a`: put several layers in one
 //! `tower::ServiceBuilder`.
 

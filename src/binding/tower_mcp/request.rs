@@ -68,20 +68,17 @@ impl McpRequest for RouterRequest {
         };
         let client = info.map(|client| {
             let name = |text: &str| text::cut(text, text::RAW_NAME_CHARS).into();
-            let client =
-                InlineClient { name: Some(name(&client.name)), version: Some(name(&client.version)) };
+            let client = InlineClient {
+                name: Some(name(&client.name)),
+                version: Some(name(&client.version)),
+            };
             Arc::new(client) as Arc<dyn Client>
         });
         let version = meta.and_then(|meta| meta.protocol_version.clone()).map(Cow::Owned);
         let trace = self.extensions.get::<Traced>().and_then(|trace| {
             TraceContext::parse(&format!("00-{}-{}-01", trace.trace_id(), trace.parent_id()))
         });
-        Origin {
-            client,
-            protocol_version: version,
-            trace,
-            ..Origin::default()
-        }
+        Origin { client, protocol_version: version, trace, ..Origin::default() }
     }
 
     fn call(&self) -> Option<&Call> {
