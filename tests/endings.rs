@@ -29,15 +29,16 @@ use support::{Client, Layers, Transport};
 async fn every_ending(transport: Transport) {
     let client = Client::connect(transport, Layers::Typed).await;
     let mut wrong = Vec::new();
-    for row in rows::all() {
+    let rows = rows::all();
+    for row in &rows {
         match row.impossible_over(transport) {
             Some(reason) => eprintln!("{transport:?}: '{}' is left out: {reason}", row.name),
-            None => wrong.extend(check::row(&client, &row).await),
+            None => wrong.extend(check::row(&client, row).await),
         }
     }
     wrong.extend(leaving::cancelled_calls(&client, transport).await);
     wrong.extend(leaving::a_call_whose_client_leaves(&client, transport).await);
-    wrong.extend(check::whole_session(&client));
+    wrong.extend(check::whole_session(&client, &rows));
     report(transport, &wrong);
 }
 
@@ -55,7 +56,7 @@ async fn all_at_once(transport: Transport) {
         let of_row = check::end_of(&client, row, id).await;
         wrong.extend(of_row.into_iter().map(|wrong| format!("'{}': {wrong}", row.name)));
     }
-    wrong.extend(check::whole_session(&client));
+    wrong.extend(check::whole_session(&client, &rows));
     report(transport, &wrong);
 }
 

@@ -28,7 +28,10 @@ fn a_flag_that_does_not_fit_says_which_value_and_what_to_write_instead() {
         (&["--verbose"], &["'--verbose'", "--http"]),
         (&["stdio"], &["'stdio'", "--http"]),
     ] {
-        let run = Command::new(support::binary()).args(flags).stdin(Stdio::null()).output();
+        let run = Command::new(support::binary("misbehaving_server"))
+            .args(flags)
+            .stdin(Stdio::null())
+            .output();
         let output = run.expect("the example runs");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{flags:?}: {stderr}");
@@ -41,7 +44,7 @@ fn a_flag_that_does_not_fit_says_which_value_and_what_to_write_instead() {
 
 #[test]
 fn a_server_whose_client_never_comes_exits_well() {
-    let run = Command::new(support::binary()).stdin(Stdio::null()).output();
+    let run = Command::new(support::binary("misbehaving_server")).stdin(Stdio::null()).output();
     let output = run.expect("the example runs");
     assert_eq!(output.status.code(), Some(0));
     assert!(output.stdout.is_empty());

@@ -2,8 +2,12 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-pub(crate) const HELP: &str = "\
-misbehaving_server: an MCP server whose tools end in every way that a call can end
+/// What `--help` prints, for a server made with this library.
+pub(crate) fn help(program: &str, library: &str) -> String {
+    format!("{program}: an MCP server of {library} {HELP}")
+}
+
+const HELP: &str = "whose tools end in every way that a call can end
 
   --http ADDR                      serve /mcp on this address (default: stdio); port 0 takes a free
                                    one, and the log line \"listening\" says which
@@ -14,8 +18,8 @@ misbehaving_server: an MCP server whose tools end in every way that a call can e
   --panic-hook                     log where a panic happened, with a backtrace
   --help                           print this on stderr
 
-Log lines are JSON on stderr; RUST_LOG sets their filter (default: info, so rmcp's own lines
-are among them). Without --panic-hook the standard hook prints panics there too, as text.
+Log lines are JSON on stderr; RUST_LOG sets their filter (default: info, so its library's own
+lines are among them). Without --panic-hook the standard hook prints panics there too, as text.
 ";
 
 #[derive(Debug, PartialEq, Eq)]

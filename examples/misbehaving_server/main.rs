@@ -17,6 +17,8 @@
 )]
 
 mod args;
+mod listen;
+mod log;
 mod server;
 mod transport;
 
@@ -24,14 +26,13 @@ use std::process::ExitCode;
 
 use args::Args;
 use server::Misbehaving;
-use tracing_subscriber::EnvFilter;
 
 #[tokio::main]
 async fn main() -> ExitCode {
     match Args::parse(std::env::args().skip(1)) {
-        Ok(args) if args.help => eprint!("{}", args::HELP),
+        Ok(args) if args.help => eprint!("{}", args::help("misbehaving_server", "rmcp")),
         Ok(args) => {
-            start_log(&args);
+            log::start("misbehaving_server", &args);
             if let Err(error) = serve(args).await {
                 return refuse(&error);
             }
@@ -44,23 +45,6 @@ async fn main() -> ExitCode {
 fn refuse(error: &str) -> ExitCode {
     eprintln!("misbehaving_server: {error}");
     ExitCode::from(2)
-}
-
-fn start_log(args: &Args) {
-    let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    // With port 0 nobody could find the server without the line that names the port.
-    if args.http.is_some_and(|address| address.port() == 0) {
-        filter = filter.add_directive("misbehaving_server=info".parse().expect("a directive"));
-    }
-    tracing_subscriber::fmt()
-        .json()
-        .with_ansi(false)
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
-    if args.panic_hook {
-        tower_outcome::install_panic_hook();
-    }
 }
 
 async fn serve(args: Args) -> Result<(), String> {

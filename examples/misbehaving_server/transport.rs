@@ -2,7 +2,6 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use axum::serve::ListenerExt as _;
 use rmcp::{
     ServerHandler, ServiceExt as _,
     transport::streamable_http_server::{
@@ -11,7 +10,7 @@ use rmcp::{
 };
 use tower_outcome::OutcomeLayer;
 
-use crate::args::Mode;
+use crate::{args::Mode, listen};
 
 /// Serves one session over stdin and stdout, until stdin ends.
 pub(crate) async fn stdio<S: ServerHandler>(server: S) {
@@ -41,27 +40,12 @@ where
         Arc::new(LocalSessionManager::default()),
         config,
     );
-    let listener = tokio::net::TcpListener::bind(address).await.map_err(|error| {
-        format!("--http: cannot listen on '{address}' ({error}); choose another port, 0 for any")
-    })?;
-    let bound = listener.local_addr().map_err(|error| format!("--http: {error}"))?;
-    tracing::info!(addr = %bound, "listening");
-    // Otherwise the second write of a short answer waits 40 ms for the first one's ACK.
-    let listener = listener.tap_io(|stream| {
-        let _ = stream.set_nodelay(true);
-    });
     let mut router = axum::Router::new().route_service("/mcp", service);
     if let Some(layer) = layer {
         router = router.layer(layer.route("/mcp"));
     }
-    axum::serve(listener, router)
-        .with_graceful_shutdown(async move {
-            let _ = tokio::signal::ctrl_c().await;
-            // Open streams would keep the server alive for as long as their clients like.
-            shutdown.cancel();
-        })
-        .await
-        .map_err(|error| format!("--http: {error}"))
+    // Open streams would keep the server alive for as long as their clients like.
+    listen::serve(address, router, move || shutdown.cancel()).await
 }
 
 fn config(mode: Mode) -> StreamableHttpServerConfig {

@@ -45,7 +45,7 @@ impl Server {
 
     pub(crate) async fn start_with(flags: &[&str], filter: &str, stderr: Stderr) -> Self {
         let layers = if LAYERS == Layers::Typed { "typed" } else { "none" };
-        let mut child = Command::new(binary())
+        let mut child = Command::new(binary("misbehaving_server"))
             .args(["--layers", layers])
             .args(flags)
             .env("RUST_LOG", filter)

@@ -17,6 +17,9 @@ pub(crate) async fn row(client: &Client, row: &Row) -> Vec<String> {
     let progress = progress_of(client, row.name);
     let id = client.start(row.method, row.params.clone()).await;
     let mut wrong = end_of(client, row, &id).await;
+    // It may come on a stream of its own.
+    let expected = progress + row.progress as usize;
+    client.inbox().wait_until(|| progress_of(client, row.name) >= expected).await;
     let came = progress_of(client, row.name) - progress;
     if came != row.progress as usize {
         wrong.push(format!("{came} progress notifications instead of {}", row.progress));
@@ -25,7 +28,7 @@ pub(crate) async fn row(client: &Client, row: &Row) -> Vec<String> {
     if healthy.text() != "still here" {
         wrong.push(format!("a healthy call afterwards is answered with {healthy:?}"));
     }
-    // After another call, so that a line that rmcp writes behind its answer is there.
+    // After another call, so that a line that the library writes behind its answer is there.
     check_alarms(client, row, alarms, &mut wrong);
     wrong.into_iter().map(|wrong| format!("'{}': {wrong}", row.name)).collect()
 }
@@ -36,7 +39,10 @@ pub(crate) async fn end_of(client: &Client, row: &Row, id: &Value) -> Vec<String
     let answer = client.wait(id).await;
     check_answer(client, row, &answer, &mut wrong);
     match client.logs().wait_for_end(id).await {
-        Some(event) => check_event(row, &answer, &event, &mut wrong),
+        Some(event) => {
+            check_event(row, &answer, &event, &mut wrong);
+            check_cause(client, row, &event, &mut wrong);
+        }
         None => wrong.push("no event ends it in the log".to_owned()),
     }
     wrong
@@ -108,12 +114,26 @@ fn check_event(row: &Row, answer: &Answer, event: &Event, wrong: &mut Vec<String
     if event.field("call_id").is_none() || !event.fields.contains_key("duration_ms") {
         wrong.push(format!("call_id or duration_ms is missing: {event:?}"));
     }
-    if row.cause_is_logged
-        && !event.field("cause").unwrap_or_default().contains(row.secret.unwrap_or_default())
-    {
+    check_record(row, answer, event, wrong);
+}
+
+fn check_cause(client: &Client, row: &Row, event: &Event, wrong: &mut Vec<String>) {
+    let Some(secret) = row.secret.filter(|_| row.cause_is_logged) else { return };
+    let names = |event: &Event| event.field("cause").unwrap_or_default().contains(secret);
+    let is_named = if row.is_told_apart {
+        client.logs().events().iter().any(|apart| is_apart_from(apart, event) && names(apart))
+    } else {
+        names(event)
+    };
+    if !is_named {
         wrong.push(format!("the log does not say what caused it: {event:?}"));
     }
-    check_record(row, answer, event, wrong);
+}
+
+/// Whether it is the cause of what that event ends.
+fn is_apart_from(cause: &Event, end: &Event) -> bool {
+    let reference = cause.field("reference");
+    cause.message == "tool_failed" && reference.is_some() && reference == end.field("reference")
 }
 
 fn tool_of(row: &Row) -> Option<&str> {
@@ -148,9 +168,10 @@ fn check_record(row: &Row, answer: &Answer, event: &Event, wrong: &mut Vec<Strin
         }
     }
     if ends.outcome == "fault" {
-        let call_id = event.field("call_id").unwrap_or_default();
-        if told("reference") != Some(call_id) || !answer.text().contains(call_id) {
-            wrong.push(format!("record or text lack the reference {call_id}: {answer:?}"));
+        let field = if row.is_told_apart { "reference" } else { "call_id" };
+        let reference = event.field(field).unwrap_or_default();
+        if told("reference") != Some(reference) || !answer.text().contains(reference) {
+            wrong.push(format!("record or text lack the reference {reference}: {answer:?}"));
         }
     }
 }
@@ -176,7 +197,7 @@ fn progress_of(client: &Client, token: &str) -> usize {
 }
 
 /// What holds for the session as a whole, at its end.
-pub(crate) fn whole_session(client: &Client) -> Vec<String> {
+pub(crate) fn whole_session(client: &Client, rows: &[Row]) -> Vec<String> {
     let mut wrong = Vec::new();
     for id in client.sent() {
         let ends = client.logs().terminal(&id);
@@ -192,23 +213,62 @@ pub(crate) fn whole_session(client: &Client) -> Vec<String> {
     for internal in INTERNAL.iter().filter(|internal| received.contains(**internal)) {
         wrong.push(format!("the client received something with '{internal}' in it"));
     }
-    let rmcp = client.logs().of_target("rmcp");
-    for row in crate::rows::all() {
+    let events = client.logs().events();
+    for row in rows {
         let Some(secret) = row.secret else { continue };
         if received.contains(secret) {
             wrong.push(format!("'{}': the client received {secret}", row.name));
         }
-        let tells = |event: &&Event| event.is_alarming() && format!("{event:?}").contains(secret);
-        if let Some(event) = rmcp.iter().find(tells) {
-            wrong.push(format!("'{}': rmcp logged {secret}: {event:?}", row.name));
+        let is_ours = |event: &&Event| event.target == "tower_outcome";
+        let tells = |event: &&Event| {
+            event.is_alarming() && !is_ours(event) && format!("{event:?}").contains(secret)
+        };
+        if let Some(event) = events.iter().find(tells) {
+            wrong.push(format!("'{}': another crate logged {secret}: {event:?}", row.name));
         }
     }
-    let lost = client.logs().events().into_iter().filter(|event| event.message == "tool_failed");
+    let is_told = |cause: &Event| {
+        rows.iter().any(|row| row.is_told_apart)
+            && events.iter().any(|end| end.is_terminal() && is_apart_from(cause, end))
+    };
+    let lost = events.iter().filter(|event| event.message == "tool_failed" && !is_told(event));
     wrong.extend(lost.map(|event| format!("a cause without its line: {event:?}")));
     wrong.extend(client.inbox().garbage().iter().map(|text| format!("no JSON: {}", short(text))));
     if !client.stdout().is_empty() {
         let text = String::from_utf8_lossy(&client.stdout()).into_owned();
         wrong.push(format!("an HTTP server wrote to stdout: {}", short(&text)));
+    }
+    wrong
+}
+
+/// Starts a call, and waits until the server is at it.
+pub(crate) async fn start(client: &Client, tool: &str, arguments: Value) -> Value {
+    let id = client.start_call(tool, arguments).await;
+    let started = client.logs().wait_for_event(&id, "tool_call_started").await;
+    assert!(started.is_some(), "'{tool}' does not start:\n{}", client.logs().raw());
+    id
+}
+
+/// Whether a call that nobody waits for ends so in the log.
+pub(crate) async fn check_end(
+    client: &Client,
+    name: &str,
+    id: &Value,
+    outcome: &str,
+    reason: Option<&str>,
+) -> Vec<String> {
+    let Some(event) = client.logs().wait_for_end(id).await else {
+        return vec![format!("'{name}': no event ends it in the log")];
+    };
+    let mut wrong = Vec::new();
+    if event.field("outcome") != Some(outcome) || event.message != format!("tool_call_{outcome}") {
+        wrong.push(format!("'{name}': it does not end as {outcome}: {event:?}"));
+    }
+    if event.level != "INFO" {
+        wrong.push(format!("'{name}': it is logged at {}: {event:?}", event.level));
+    }
+    if reason.is_some() && event.field("reason") != reason {
+        wrong.push(format!("'{name}': the reason is not {reason:?}: {event:?}"));
     }
     wrong
 }

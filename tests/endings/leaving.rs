@@ -1,8 +1,11 @@
 //! Calls that the client does not wait for: cancelled, or left behind.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::{Client, Transport};
+use crate::{
+    check::{check_end, start},
+    support::{Client, Transport},
+};
 
 /// How a transport's client can stop a call.
 enum Stop {
@@ -67,35 +70,4 @@ pub(crate) async fn a_call_whose_client_leaves(
         Transport::Duplex | Transport::Stdio | Transport::Stdio2026 => ("abandoned", None),
     };
     check_end(client, "a call whose client leaves", &id, outcome, reason).await
-}
-
-/// Starts a call, and waits until the server is at it.
-async fn start(client: &Client, tool: &str, arguments: Value) -> Value {
-    let id = client.start_call(tool, arguments).await;
-    let started = client.logs().wait_for_event(&id, "tool_call_started").await;
-    assert!(started.is_some(), "'{tool}' does not start:\n{}", client.logs().raw());
-    id
-}
-
-async fn check_end(
-    client: &Client,
-    name: &str,
-    id: &Value,
-    outcome: &str,
-    reason: Option<&str>,
-) -> Vec<String> {
-    let Some(event) = client.logs().wait_for_end(id).await else {
-        return vec![format!("'{name}': no event ends it in the log")];
-    };
-    let mut wrong = Vec::new();
-    if event.field("outcome") != Some(outcome) || event.message != format!("tool_call_{outcome}") {
-        wrong.push(format!("'{name}': it does not end as {outcome}: {event:?}"));
-    }
-    if event.level != "INFO" {
-        wrong.push(format!("'{name}': it is logged at {}: {event:?}", event.level));
-    }
-    if reason.is_some() && event.field("reason") != reason {
-        wrong.push(format!("'{name}': the reason is not {reason:?}: {event:?}"));
-    }
-    wrong
 }

@@ -70,7 +70,7 @@ async fn with_both(transport: Transport) {
     check_facts(&client, transport, &mut wrong);
     wrong.extend(leaving::cancelled_calls(&client, transport).await);
     wrong.extend(leaving::a_call_whose_client_leaves(&client, transport).await);
-    wrong.extend(check::whole_session(&client));
+    wrong.extend(check::whole_session(&client, &rows::all()));
     // What is known of a panic from further in; one in a task of its own is nobody's.
     let events = client.logs().of_target("tower_outcome");
     let panics = events.iter().filter(|event| event.field("code") == Some("panic"));

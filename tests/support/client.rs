@@ -21,6 +21,9 @@ use super::{
     server::{self, Misbehaving},
 };
 
+/// The example where no other is asked for.
+const MISBEHAVING: &str = "misbehaving_server";
+
 /// A way to the server, and the revision spoken on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
@@ -107,7 +110,12 @@ pub struct Client {
 impl Client {
     /// Starts a server and shakes hands with it.
     pub async fn connect(transport: Transport, layers: Layers) -> Self {
-        let client = Self::open(transport, layers).await;
+        Self::connect_to(MISBEHAVING, transport, layers).await
+    }
+
+    /// The same with another example.
+    pub async fn connect_to(example: &'static str, transport: Transport, layers: Layers) -> Self {
+        let client = Self::open_example(example, transport, layers, &[]).await;
         if transport.revision() == Revision::V2025 {
             let answer = client.initialize("raw").await;
             assert!(answer.result().is_some(), "{transport:?} does not initialize: {answer:?}");
@@ -117,11 +125,21 @@ impl Client {
 
     /// Starts a server, without a handshake.
     pub async fn open(transport: Transport, layers: Layers) -> Self {
-        Self::open_with(transport, layers, &[]).await
+        Self::open_example(MISBEHAVING, transport, layers, &[]).await
     }
 
     /// Starts a server with more flags, which a server in this process has none of.
     pub async fn open_with(transport: Transport, layers: Layers, flags: &[&str]) -> Self {
+        Self::open_example(MISBEHAVING, transport, layers, flags).await
+    }
+
+    /// The same with another example.
+    pub async fn open_example(
+        example: &'static str,
+        transport: Transport,
+        layers: Layers,
+        flags: &[&str],
+    ) -> Self {
         let revision = transport.revision();
         if transport == Transport::Duplex {
             let server = Misbehaving::new();
@@ -141,8 +159,11 @@ impl Client {
         };
         let flags = [&["--layers", layers], flags].concat();
         match transport.mode() {
-            None => Self::over_stdio(&flags, revision),
-            Some(mode) => Self::over_http(&flags, mode, revision).await,
+            None => Self::over_stdio(Process::start(example, &flags), revision),
+            Some(mode) => {
+                let flags = [&["--http", "127.0.0.1:0", "--mode", mode], &*flags].concat();
+                Self::over_http(Process::start(example, &flags), revision).await
+            }
         }
     }
 
@@ -168,8 +189,7 @@ impl Client {
         Self::new(wire, revision, inbox, logs)
     }
 
-    fn over_stdio(flags: &[&str], revision: Revision) -> Self {
-        let mut process = Process::start(flags);
+    fn over_stdio(mut process: Process, revision: Revision) -> Self {
         let inbox = Inbox::default();
         let stdout = process.child.stdout.take().expect("a piped stdout");
         let stdin = process.child.stdin.take().expect("a piped stdin");
@@ -179,9 +199,7 @@ impl Client {
         client
     }
 
-    async fn over_http(flags: &[&str], mode: &str, revision: Revision) -> Self {
-        let mut process =
-            Process::start(&[&["--http", "127.0.0.1:0", "--mode", mode], flags].concat());
+    async fn over_http(mut process: Process, revision: Revision) -> Self {
         let stdout = process.watch_stdout();
         let inbox = Inbox::default();
         let wire = Wire::Http(Http::new(&process.address().await, revision, inbox.clone()));

@@ -73,6 +73,20 @@ impl Inbox {
         state.answers.get(&key).and_then(|all| all.first()).cloned().unwrap_or(Answer::None)
     }
 
+    /// Waits until what came in makes `holds` true, or nothing more comes.
+    pub(crate) async fn wait_until(&self, holds: impl Fn() -> bool) {
+        let mut receiver = self.0.subscribe();
+        let came = async {
+            loop {
+                let closed = receiver.borrow_and_update().closed;
+                if closed || holds() || receiver.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(GUARD, came).await;
+    }
+
     /// All answers to a request so far.
     pub fn answers(&self, id: &Value) -> Vec<Answer> {
         self.0.borrow().answers.get(&id.to_string()).cloned().unwrap_or_default()

@@ -1,9 +1,10 @@
-//! The example as a child process.
+//! An example as a child process.
 
 use std::{
-    path::{Path, PathBuf},
+    collections::HashMap,
+    path::PathBuf,
     process::Stdio,
-    sync::OnceLock,
+    sync::{Mutex, PoisonError},
 };
 
 use tokio::{
@@ -25,8 +26,8 @@ pub(super) struct Process {
 
 impl Process {
     /// Starts the example with these flags, and collects what it logs.
-    pub(super) fn start(flags: &[&str]) -> Self {
-        let mut child = Command::new(binary())
+    pub(super) fn start(example: &'static str, flags: &[&str]) -> Self {
+        let mut child = Command::new(binary(example))
             .args(flags)
             .env("RUST_LOG", FILTER)
             .stdin(Stdio::piped())
@@ -66,8 +67,10 @@ async fn collect(mut from: impl AsyncRead + Unpin, keep: impl Fn(&[u8])) {
     }
 }
 
-/// The example's binary.
-pub fn binary() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| example::binary("misbehaving_server"))
+/// The example's binary, built at most once.
+pub fn binary(example: &'static str) -> PathBuf {
+    static BINARIES: Mutex<Option<HashMap<&str, PathBuf>>> = Mutex::new(None);
+    let mut binaries = BINARIES.lock().unwrap_or_else(PoisonError::into_inner);
+    let binary = binaries.get_or_insert_default().entry(example);
+    binary.or_insert_with(|| example::binary(example)).clone()
 }

@@ -2,6 +2,8 @@
 //!
 //! Tests serve it in their own process too, so nothing here knows about flags or transports.
 
+mod declared;
+mod layers;
 mod notes;
 mod params;
 mod stack;
@@ -28,11 +30,11 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-pub(crate) use self::stack::{layer, layered};
-use self::{notes::Notes, trouble::misbehave};
-
-/// What prompts, resources and custom messages can be asked to do.
-const HOWS: &[&str] = &["ok", "error", "rejected", "panic", "hang"];
+pub(crate) use self::{layers::layer, stack::layered};
+use self::{
+    notes::Notes,
+    trouble::{HOWS, misbehave},
+};
 
 /// The server. Clones share their notes and tasks, as the sessions of one server do.
 #[derive(Clone)]

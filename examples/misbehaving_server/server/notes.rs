@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use tower_outcome::ToolError;
+
 #[derive(Clone)]
 pub(crate) struct Note {
     pub(crate) text: String,
@@ -37,7 +39,7 @@ impl Notes {
         self.0.iter().filter(contains).map(|(path, _)| path.clone()).collect()
     }
 
-    pub(crate) fn paths(&self) -> Vec<String> {
+    fn paths(&self) -> Vec<String> {
         self.0.keys().cloned().collect()
     }
 
@@ -52,4 +54,22 @@ impl Notes {
         note.version += 1;
         Some(note.etag())
     }
+}
+
+/// What read_note fails with where there is no such note.
+pub(crate) fn unknown_note(path: String, notes: &Notes) -> ToolError {
+    ToolError::rejected("unknown_note", "There is no note at this path.")
+        .field("path")
+        .received(path)
+        .closest(notes.paths())
+        .recover("Find the path with search_notes.")
+}
+
+/// What edit_note fails with where the note has another version, or none: one that is gone has
+/// none that could match, as with HTTP's If-Match.
+pub(crate) fn version_conflict(if_match: String) -> ToolError {
+    ToolError::stale("version_conflict", "The note no longer has this version.")
+        .field("if_match")
+        .received(if_match)
+        .recover("Call read_note with the same path and pass its version as if_match.")
 }

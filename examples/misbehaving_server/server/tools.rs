@@ -16,11 +16,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use tower_outcome::{Actor, Declared, Level, ToolError};
+use tower_outcome::ToolError;
 
 use super::{
     Misbehaving,
-    notes::Notes,
+    declared::declared,
+    notes::{Notes, unknown_note, version_conflict},
     params::{
         BigArgs, DeclaredArgs, EditArgs, OkArgs, PanicArgs, PayloadArgs, PayloadForm, ProgressArgs,
         ProtocolArgs, ReadArgs, SearchArgs, SlowArgs, TextArgs, Then,
@@ -69,11 +70,7 @@ impl Misbehaving {
     ) -> Result<Json<ReadNote>, ToolError> {
         let notes = self.notes();
         let Some(note) = notes.get(&path) else {
-            return Err(ToolError::rejected("unknown_note", "There is no note at this path.")
-                .field("path")
-                .received(path)
-                .closest(notes.paths())
-                .recover("Find the path with search_notes."));
+            return Err(unknown_note(path, &notes));
         };
         Ok(Json(ReadNote { text: note.text.clone(), version: note.etag() }))
     }
@@ -84,15 +81,8 @@ impl Misbehaving {
         &self,
         Parameters(EditArgs { path, text, if_match }): Parameters<EditArgs>,
     ) -> Result<Json<Edited>, ToolError> {
-        // A note that is gone has no version that could match, as with HTTP's If-Match.
         let Some(version) = self.notes().edit(&path, text, &if_match) else {
-            return Err(ToolError::stale(
-                "version_conflict",
-                "The note no longer has this version.",
-            )
-            .field("if_match")
-            .received(if_match)
-            .recover("Call read_note with the same path and pass its version as if_match."));
+            return Err(version_conflict(if_match));
         };
         Ok(Json(Edited { version }))
     }
@@ -249,49 +239,4 @@ impl Misbehaving {
     fn notes(&self) -> MutexGuard<'_, Notes> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The failure that the arguments of `fail_declared` describe.
-fn declared(args: DeclaredArgs) -> Result<ToolError, ToolError> {
-    let outcomes = ["rejected", "stale", "fault"];
-    let outcome = known("outcome", &args.outcome, Declared::from_name, &outcomes)?;
-    let message = args.message.unwrap_or_else(|| format!("Declared as '{}'.", args.code));
-    let mut error = match outcome {
-        Declared::Rejected => ToolError::rejected(args.code, message),
-        Declared::Stale => ToolError::stale(args.code, message),
-        Declared::Fault => ToolError::fault().code(args.code).message(message),
-    };
-    if let Some(actor) = args.actor {
-        let actors = ["model", "user", "time", "operator"];
-        error = error.actor(known("actor", &actor, Actor::from_name, &actors)?);
-    }
-    if let Some(level) = args.level {
-        let levels = ["trace", "debug", "info", "warn", "error"];
-        error = error.level(known("level", &level, Level::from_name, &levels)?);
-    }
-    if let Some(seconds) = args.retry_after {
-        let delay = Duration::try_from_secs_f64(seconds).map_err(|_| {
-            ToolError::rejected("invalid_delay", "This is no delay in seconds.")
-                .field("retry_after")
-                .received(seconds)
-                .recover("Pass a number of seconds that is not negative.")
-        })?;
-        error = error.retry_after(delay);
-    }
-    Ok(error)
-}
-
-/// The value that an argument names.
-fn known<T>(
-    field: &'static str,
-    name: &str,
-    from_name: impl Fn(&str) -> Option<T>,
-    names: &[&'static str],
-) -> Result<T, ToolError> {
-    from_name(name).ok_or_else(|| {
-        ToolError::rejected(format!("unknown_{field}"), "This is none of the known values.")
-            .field(field)
-            .received(name)
-            .permitted(names)
-    })
 }

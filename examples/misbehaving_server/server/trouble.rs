@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use rmcp::model::CallToolRequestParams;
 use tower_outcome::ToolError;
 
 use super::params::When;
@@ -52,6 +51,9 @@ pub(crate) fn deep_error(text: String) -> Result<(), Broken> {
     Err(Broken::because("note store unavailable", query))
 }
 
+/// What prompts, resources and custom messages can be asked to do.
+pub(crate) const HOWS: &[&str] = &["ok", "error", "rejected", "panic", "hang"];
+
 /// Ends as `how` says.
 pub(crate) async fn misbehave(how: &str) -> Result<String, ToolError> {
     match how {
@@ -67,11 +69,24 @@ pub(crate) async fn misbehave(how: &str) -> Result<String, ToolError> {
     Ok(how.to_owned())
 }
 
+/// A call, as a protocol library has it.
+pub(crate) trait Asked {
+    /// The tool that is called; `None` if none is.
+    fn asked_for(&self) -> Option<&str>;
+
+    /// An argument that is a string.
+    fn argument(&self, name: &str) -> Option<&str>;
+
+    /// Whether it is `panic` with this `when`.
+    fn panics(&self, when: &str) -> bool {
+        self.asked_for() == Some("panic") && self.argument("when") == Some(when)
+    }
+}
+
 /// `panic` with `when: sync` panics here, before there is a future.
-pub(crate) fn before_the_future(request: &CallToolRequestParams) {
-    let argument = |name| request.arguments.as_ref()?.get(name)?.as_str();
-    if request.name == "panic" && argument("when") == Some("sync") {
-        panic!("{}", argument("text").unwrap_or_default());
+pub(crate) fn before_the_future(request: &impl Asked) {
+    if request.panics("sync") {
+        panic!("{}", request.argument("text").unwrap_or_default());
     }
 }
 
@@ -82,7 +97,7 @@ pub(crate) async fn panic_when(
     lock: &Mutex<u64>,
 ) -> Result<(), ToolError> {
     match when {
-        // Has happened already, unless the server was called past `ServerHandler::call_tool`.
+        // `sync` has happened already, unless the tool was called past the rest of the server.
         When::Sync | When::FirstPoll => panic!("{text}"),
         When::AfterAwait => {
             tokio::time::sleep(Duration::from_millis(5)).await;

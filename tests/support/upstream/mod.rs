@@ -172,7 +172,8 @@ fn command(kind: Kind, mode: Mode) -> Result<tokio::process::Command, Unavailabl
         Kind::TypeScript2 => Package::TypeScript2.command("server.mjs")?,
         Kind::TowerMcp => unreachable!("it runs in this process"),
         Kind::Rmcp => {
-            let mut command = tokio::process::Command::new(crate::support::binary());
+            let mut command =
+                tokio::process::Command::new(crate::support::binary("misbehaving_server"));
             command.args(["--http", "127.0.0.1:0", "--layers", "none"]).env("RUST_LOG", "error");
             command
         }
