@@ -62,7 +62,9 @@ impl Call {
         };
         let (deposit, also_lost) = match deposit {
             Some(deposit) => (Some(deposit), left),
-            None => (left, None),
+            None if verdict.failure.is_some() => (left, None),
+            // Whatever the call itself came to, nobody else tells of that.
+            None => (None, left),
         };
         let (verdict, lost) = settle(verdict, deposit);
         let level = record::level_of(self.0.kind, verdict.failure.as_deref(), !traffic.is_unread);

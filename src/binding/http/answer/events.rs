@@ -88,7 +88,7 @@ impl EventsAnswer {
                 Seen::Dispatch => {
                     self.dispatched(desk);
                     // An error that never ended says what it must not, to whoever reads bytes.
-                    let is_unfit = self.mode == Mode::Holding && self.is_unfit();
+                    let is_unfit = self.mode == Mode::Holding && self.is_unfit(desk);
                     let replacement = if is_unfit {
                         self.forget();
                         None
@@ -171,12 +171,21 @@ impl EventsAnswer {
         Ok(())
     }
 
-    /// Whether what is held can be judged by nobody, and has an error in it.
-    fn is_unfit(&self) -> bool {
-        let has_open_error = !self.has_message
-            && self.scanner.facts().envelope() == Envelope::Error
+    /// Whether what is held can be judged by nobody, and may have an error in it.
+    fn is_unfit(&self, desk: &Desk) -> bool {
+        let facts = self.scanner.facts();
+        let is_held_for_errors = match facts.envelope() {
+            Envelope::Error => true,
+            Envelope::Result => {
+                desk.exchange.may_ask_for_task() || task::has_error(facts, desk.may_tell_of_task())
+            }
+            Envelope::NotAnAnswer => task::is_notification(facts),
+            Envelope::Undecided => false,
+        };
+        let is_open = !self.has_message
+            && !self.scanner.is_batch()
             && self.scanner.progress() != Progress::Complete;
-        has_open_error || self.is_crowded
+        is_open && is_held_for_errors || self.is_crowded
     }
 
     /// The event counts as none.

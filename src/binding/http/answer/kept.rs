@@ -100,14 +100,16 @@ impl Desk {
 
     /// Whether the result that begins has to be held until it is known that it is none of a failure.
     pub(super) fn holds_result(&self, facts: &Facts) -> bool {
-        let masks = |call: &Call| call.kind() == Kind::ToolCall && call.policy().masks_undeclared();
+        let is_of_tool =
+            |call: &Call| call.kind() == Kind::ToolCall || call.method() == "tasks/result";
+        let masks = |call: &Call| is_of_tool(call) && call.policy().masks_undeclared();
         self.contains
             && (self.may_tell_of_task()
                 || self.seats.calls().any(masks)
                 || self.is_of_another_request(facts))
     }
 
-    /// Whether a result may be what a task says of itself, or what it ended in.
+    /// Whether a result may be what a task says of itself.
     pub(super) fn may_tell_of_task(&self) -> bool {
         // On a stream nobody knows what they are results of.
         self.exchange.sort == Sort::Stream || self.exchange.may_ask_for_task()

@@ -34,7 +34,9 @@ impl<'a> TaskState<'a> {
         let task = &result.flat_task;
         let is_task = !task.id.is_absent() && !task.status.is_absent();
         // What it ended in may be there also where the rest is not as it ought to be.
-        let is_answer = call.method().starts_with("tasks/") && facts.inner.is_some();
+        // Of `tasks/result` they are members of a tool's own result.
+        let is_answer = matches!(call.method(), "tasks/get" | "tasks/cancel" | "tasks/update")
+            && facts.inner.is_some();
         (!call.kind().is_tool() && (is_task || is_answer)).then_some(Self {
             at: "result",
             id: &task.id,

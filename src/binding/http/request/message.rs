@@ -87,10 +87,10 @@ impl Message {
         self.kind != Kind::Notification
     }
 
-    /// Whether it may ask for a task, or for what one ended in.
+    /// Whether it may ask what a task says of itself.
     pub(in super::super) fn may_ask_for_task(&self) -> bool {
         let method = self.call.method();
-        method.starts_with("tasks/") || method.is_empty()
+        method.is_empty() || method.starts_with("tasks/") && method != "tasks/result"
     }
 
     /// Whether its answer is a stream of what others have caused.
