@@ -88,6 +88,10 @@ one_test_a_way! {
     over_stdio: Stdio, Typed;
     over_http_with_sessions: Stateful, Typed;
     over_http_with_json_answers: Json, Typed;
+    over_stdio_in_2026_07_28: Stdio2026, Typed;
+    over_http_in_2026_07_28: Http2026, Typed;
+    inside_both_in_2026_07_28: Http2026, Both;
+    inside_both_with_json_answers_in_2026_07_28: Json2026, Both;
     inside_http_layers_with_sessions: Stateful, Http;
     inside_http_layers_with_json_answers: Json, Http;
     inside_both_with_sessions: Stateful, Both;

@@ -21,7 +21,6 @@ use super::{
     server::{self, Misbehaving},
 };
 
-/// The example where no other is asked for.
 const MISBEHAVING: &str = "misbehaving_server";
 
 /// A way to the server, and the revision spoken on it.
@@ -133,7 +132,6 @@ impl Client {
         Self::open_example(MISBEHAVING, transport, layers, flags).await
     }
 
-    /// The same with another example.
     pub async fn open_example(
         example: &'static str,
         transport: Transport,

@@ -11,11 +11,28 @@ use crate::{
 ///
 /// Layers round the HTTP service read `notifications/cancelled`, and log it when it comes. Round the
 /// router no notification is to be seen: tower-mcp keeps it to itself, and a call is logged with what
-/// its handler makes of it.
-fn cancelled(layers: Layers) -> (&'static str, Option<&'static str>) {
+/// its handler makes of it. Where the client hangs up instead, tower-mcp drops the handler, and does
+/// not say why.
+fn cancelled(transport: Transport, layers: Layers) -> (&'static str, Option<&'static str>) {
     match layers {
-        Layers::None | Layers::Typed => ("completed", None),
         Layers::Http | Layers::Both => ("cancelled", Some("client_cancelled")),
+        _ if hangs_up(transport) => ("abandoned", None),
+        _ => ("completed", None),
+    }
+}
+
+/// From 2026-07-28 on, closing the stream of an answer is how a client over HTTP cancels.
+fn hangs_up(transport: Transport) -> bool {
+    matches!(transport, Transport::Http2026 | Transport::Json2026)
+}
+
+/// How a call ends in the log whose client leaves.
+fn left(transport: Transport, layers: Layers) -> (&'static str, Option<&'static str>) {
+    match layers {
+        Layers::Http | Layers::Both if hangs_up(transport) => cancelled(transport, layers),
+        Layers::Http | Layers::Both => ("abandoned", Some("session_ended")),
+        // tower-mcp drops what it runs, and does not say for whom.
+        _ => ("abandoned", None),
     }
 }
 
@@ -30,7 +47,7 @@ pub(crate) async fn calls_without_a_client(
         ("a call that ignores its cancel and returns later", json!({ "ms": 1500 })),
         ("a call that stops when it is cancelled", json!({ "ms": 60_000, "watch_cancel": true })),
     ];
-    let (outcome, reason) = cancelled(layers);
+    let (outcome, reason) = cancelled(transport, layers);
     for (name, arguments) in calls {
         let id = start(client, "slow", arguments).await;
         client.cancel(&id).await;
@@ -39,13 +56,13 @@ pub(crate) async fn calls_without_a_client(
     }
     let unending = start(client, "hang", json!({})).await;
     client.cancel(&unending).await;
-    let left = start(client, "hang", json!({})).await;
+    let abandoned = start(client, "hang", json!({})).await;
     client.close().await;
 
-    // tower-mcp drops what it runs, and does not say for whom. HTTP layers know of the session.
-    let reason = (layers != Layers::Typed).then_some("session_ended");
-    wrong.extend(check_end(client, "a call whose client leaves", &left, "abandoned", reason).await);
-    let (outcome, reason) = match cancelled(layers) {
+    let (outcome, reason) = left(transport, layers);
+    let name = "a call whose client leaves";
+    wrong.extend(check_end(client, name, &abandoned, outcome, reason).await);
+    let (outcome, reason) = match cancelled(transport, layers) {
         // Its handler makes nothing of it, until the client leaves.
         ("completed", _) => ("abandoned", None),
         as_cancelled => as_cancelled,
@@ -63,7 +80,11 @@ async fn check_answers(
     name: &str,
     id: &Value,
 ) -> Option<String> {
-    let expected = usize::from(transport != Transport::Stdio);
+    let expected = match transport {
+        Transport::Stdio | Transport::Stdio2026 => 0,
+        _ if hangs_up(transport) => return None,
+        _ => 1,
+    };
     if expected == 1 {
         client.wait(id).await;
     } else {
