@@ -12,6 +12,7 @@ use super::{
 use crate::{
     binding::http::{
         MAX_MESSAGES,
+        request::Sort,
         scan::{Config, Envelope, EventScanner, Facts, Progress, Seen},
         write,
     },
@@ -176,8 +177,10 @@ impl EventsAnswer {
         let facts = self.scanner.facts();
         let is_held_for_errors = match facts.envelope() {
             Envelope::Error => true,
+            // On a stream of what others have caused it is as likely a result that is none's failure.
             Envelope::Result => {
-                desk.exchange.may_ask_for_task() || task::has_error(facts, desk.may_tell_of_task())
+                (desk.exchange.sort != Sort::Stream && desk.may_tell_of_task())
+                    || task::has_error(facts, desk.may_tell_of_task())
             }
             Envelope::NotAnAnswer => task::is_notification(facts),
             Envelope::Undecided => false,
