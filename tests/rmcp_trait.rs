@@ -5,15 +5,28 @@
 
 use std::{collections::BTreeSet, path::PathBuf, process::Command};
 
+/// What cargo prints, when it is run with these arguments.
+fn cargo(arguments: &[&str]) -> Vec<u8> {
+    let mut command = Command::new(env!("CARGO"));
+    let output = command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
 /// The sources of the rmcp that this build uses.
 fn rmcp_source() -> PathBuf {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--all-features", "--offline"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let version = String::from_utf8(cargo(&["--version", "--verbose"])).unwrap();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+    // What other platforms would need, a new machine has not downloaded.
+    let metadata = cargo(&[
+        "metadata",
+        "--format-version=1",
+        "--all-features",
+        "--offline",
+        "--filter-platform",
+        host,
+    ]);
+    let metadata: serde_json::Value = serde_json::from_slice(&metadata).unwrap();
     let package = metadata["packages"]
         .as_array()
         .unwrap()

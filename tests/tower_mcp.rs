@@ -40,7 +40,7 @@ async fn every_ending(transport: Transport, layers: Layers) {
         client.listen().await;
     }
     let mut wrong = Vec::new();
-    let rows = column::rows(layers);
+    let rows = column::rows(transport, layers);
     for row in &rows {
         assert_eq!(row.impossible_over(transport), None, "'{}'", row.name);
         wrong.extend(check::row(&client, row).await);
@@ -53,7 +53,7 @@ async fn every_ending(transport: Transport, layers: Layers) {
 /// All rows several times over, without waiting for any answer in between.
 async fn all_at_once(transport: Transport, layers: Layers) {
     let client = Client::connect_to(EXAMPLE, transport, layers).await;
-    let mut rows = column::rows(layers);
+    let mut rows = column::rows(transport, layers);
     rows.retain(|row| row.name != rows::EDIT);
     let mut sent = Vec::new();
     for row in rows.iter().cycle().take(3 * rows.len()) {
@@ -94,6 +94,8 @@ one_test_a_way! {
     inside_both_with_json_answers_in_2026_07_28: Json2026, Both;
     inside_http_layers_with_sessions: Stateful, Http;
     inside_http_layers_with_json_answers: Json, Http;
+    inside_http_layers_in_2026_07_28: Http2026, Http;
+    inside_http_layers_with_json_answers_in_2026_07_28: Json2026, Http;
     inside_both_with_sessions: Stateful, Both;
     inside_both_with_json_answers: Json, Both;
 }

@@ -4,7 +4,6 @@ use std::{fmt::Display, time::Duration};
 
 use tower::{Layer, Service};
 use tower_mcp::{HttpTransport, McpRouter, RouterRequest, RouterResponse, StdioTransport};
-use tower_outcome::Call;
 
 use crate::{
     args::{Args, Mode},
@@ -31,11 +30,8 @@ where
         }
         return Ok(());
     };
-    let mut transport = HttpTransport::new(router())
-        .layer(layer)
-        .sse_responses(args.mode != Mode::Json)
-        // With layers round the HTTP service too, one call is one line.
-        .bridge_extension::<Call>();
+    let mut transport =
+        HttpTransport::new(router()).layer(layer).sse_responses(args.mode != Mode::Json);
     if args.mode == Mode::Stateful {
         transport = transport.require_sessions();
     }

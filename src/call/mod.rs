@@ -34,8 +34,6 @@ use std::{
     time::Instant,
 };
 
-#[cfg(feature = "http")]
-pub(crate) use self::seat::Waiting;
 pub(crate) use self::{
     ending::report_without_call,
     hold::Hold,
@@ -52,6 +50,8 @@ pub use self::{
     task::{NewTask, TaskForm, TaskStatus},
     verdict::Verdict,
 };
+#[cfg(feature = "http")]
+pub(crate) use self::{scope::Reach, seat::Waiting};
 use crate::{policy::Policy, text, unwind};
 
 /// Notes that a tool can leave on its call.

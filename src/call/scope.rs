@@ -81,6 +81,31 @@ fn swap(slot: &mut Slot) {
     });
 }
 
+/// A call that is in scope of pieces of work which are no one future; or none, and then whatever
+/// is in scope already stays.
+#[cfg(feature = "http")]
+#[derive(Debug)]
+pub(crate) struct Reach(Slot);
+
+#[cfg(feature = "http")]
+impl Reach {
+    pub(crate) fn of(call: Call) -> Self {
+        Self(Slot::Call(call))
+    }
+
+    pub(crate) fn within<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let _scope = Scope::enter(&mut self.0);
+        work()
+    }
+}
+
+#[cfg(feature = "http")]
+impl Default for Reach {
+    fn default() -> Self {
+        Self(Slot::Unchanged)
+    }
+}
+
 pin_project! {
     /// A future with a call in scope while it is polled and while it is dropped. See
     /// [`Call::scope`].

@@ -41,7 +41,7 @@ pub(crate) async fn end_of(client: &Client, row: &Row, id: &Value) -> Vec<String
     match client.logs().wait_for_end(id).await {
         Some(event) => {
             check_event(row, &answer, &event, &mut wrong);
-            check_cause(client, row, &event, &mut wrong);
+            check_cause(row, &event, &mut wrong);
         }
         None => wrong.push("no event ends it in the log".to_owned()),
     }
@@ -117,23 +117,11 @@ fn check_event(row: &Row, answer: &Answer, event: &Event, wrong: &mut Vec<String
     check_record(row, answer, event, wrong);
 }
 
-fn check_cause(client: &Client, row: &Row, event: &Event, wrong: &mut Vec<String>) {
+fn check_cause(row: &Row, event: &Event, wrong: &mut Vec<String>) {
     let Some(secret) = row.secret.filter(|_| row.cause_is_logged) else { return };
-    let names = |event: &Event| event.field("cause").unwrap_or_default().contains(secret);
-    let is_named = if row.is_told_apart {
-        client.logs().events().iter().any(|apart| is_apart_from(apart, event) && names(apart))
-    } else {
-        names(event)
-    };
-    if !is_named {
+    if !event.field("cause").unwrap_or_default().contains(secret) {
         wrong.push(format!("the log does not say what caused it: {event:?}"));
     }
-}
-
-/// Whether it is the cause of what that event ends.
-fn is_apart_from(cause: &Event, end: &Event) -> bool {
-    let reference = cause.field("reference");
-    cause.message == "tool_failed" && reference.is_some() && reference == end.field("reference")
 }
 
 fn tool_of(row: &Row) -> Option<&str> {
@@ -168,8 +156,7 @@ fn check_record(row: &Row, answer: &Answer, event: &Event, wrong: &mut Vec<Strin
         }
     }
     if ends.outcome == "fault" {
-        let field = if row.is_told_apart { "reference" } else { "call_id" };
-        let reference = event.field(field).unwrap_or_default();
+        let reference = event.field("call_id").unwrap_or_default();
         if told("reference") != Some(reference) || !answer.text().contains(reference) {
             wrong.push(format!("record or text lack the reference {reference}: {answer:?}"));
         }
@@ -227,11 +214,7 @@ pub(crate) fn whole_session(client: &Client, rows: &[Row]) -> Vec<String> {
             wrong.push(format!("'{}': another crate logged {secret}: {event:?}", row.name));
         }
     }
-    let is_told = |cause: &Event| {
-        rows.iter().any(|row| row.is_told_apart)
-            && events.iter().any(|end| end.is_terminal() && is_apart_from(cause, end))
-    };
-    let lost = events.iter().filter(|event| event.message == "tool_failed" && !is_told(event));
+    let lost = events.iter().filter(|event| event.message == "tool_failed");
     wrong.extend(lost.map(|event| format!("a cause without its line: {event:?}")));
     wrong.extend(client.inbox().garbage().iter().map(|text| format!("no JSON: {}", short(text))));
     if !client.stdout().is_empty() {

@@ -19,9 +19,6 @@ pub(crate) struct Row {
     pub(crate) secret: Option<&'static str>,
     /// Whether the log line names the secret as the cause, for the operator.
     pub(crate) cause_is_logged: bool,
-    /// Whether a fault has told its own reference, and its cause with it in a line of its own,
-    /// before the layers saw it.
-    pub(crate) is_told_apart: bool,
     /// Progress notifications that come first.
     pub(crate) progress: u32,
 }
@@ -62,7 +59,6 @@ pub(crate) fn request(name: &'static str, method: &'static str, params: Value) -
         holds: Vec::new(),
         secret: None,
         cause_is_logged: false,
-        is_told_apart: false,
         progress: 0,
     }
 }

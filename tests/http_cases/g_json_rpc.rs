@@ -92,17 +92,25 @@ async fn g15_the_codes_that_mean_something_to_a_transport_pass_with_their_data()
         let error =
             json!({ "code": code, "message": "no", "data": { "supported": ["2025-11-25"] } });
         let text = json!({ "jsonrpc": "2.0", "id": 7, "error": error }).to_string();
-        let body = text.clone();
-        let (logs, _guard) = Logs::capture();
-        let service = answers(move || {
-            let mut response = json_response(body.clone());
-            *response.status_mut() = http::StatusCode::from_u16(status_code).unwrap();
-            response
-        });
-        let got = send(OutcomeLayer::new().layer(service), call_2026()).await;
-        assert_eq!((got.status, got.text()), (status_code, text), "{name}");
-        let expected = format!("INFO tool_call_failed protocol_error {name}");
-        assert_eq!(line(&whole_call(&logs)), expected);
+        // tower-mcp answers so in a stream too.
+        let is_streamed = status_code < 500;
+        for is_stream in [false, true].into_iter().filter(|is_stream| is_streamed || !is_stream) {
+            let sent = if is_stream { event(&text) } else { text.clone() };
+            let body = sent.clone();
+            let (logs, _guard) = Logs::capture();
+            let service = answers(move || {
+                let mut response = match is_stream {
+                    true => sse_response(Script::of([data(body.clone())])),
+                    false => json_response(body.clone()),
+                };
+                *response.status_mut() = http::StatusCode::from_u16(status_code).unwrap();
+                response
+            });
+            let got = send(OutcomeLayer::new().layer(service), call_2026()).await;
+            assert_eq!((got.status, got.text()), (status_code, sent), "{name}");
+            let expected = format!("INFO tool_call_failed protocol_error {name}");
+            assert_eq!(line(&whole_call(&logs)), expected, "{name}, streamed: {is_stream}");
+        }
     }
     let (logs, _guard) = Logs::capture();
     let service = answers(|| status(429, "slow down"));

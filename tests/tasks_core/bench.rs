@@ -115,7 +115,9 @@ pub(crate) fn http_service(way: Way, layers: &OutcomeLayer, server: &Server) -> 
         let server = server.clone();
         Arc::new(move |request| {
             let server = server.clone();
-            Box::pin(async move { server.handle(&request.session, &request.message).await })
+            // As in rmcp, in a task of its own, where no layer's call is in reach.
+            let handled = async move { server.handle(&request.session, &request.message).await };
+            Box::pin(async move { tokio::spawn(handled).await.unwrap() })
         })
     } else {
         let typed = layers.layer(Leaf(server.clone()));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     row::{Row, Wire},
     rows,
-    support::Layers,
+    support::{Layers, Transport},
 };
 
 /// A difference: the rows that have it, the reason, and what becomes of them.
@@ -14,6 +14,8 @@ struct Difference {
     reason: &'static str,
     makes: fn(Row) -> Row,
 }
+
+const NONE: &[Difference] = &[];
 
 /// Whichever layers there are.
 const ALWAYS: &[Difference] = &[
@@ -38,32 +40,33 @@ const ALWAYS: &[Difference] = &[
 ];
 
 /// Where the layers stand round the HTTP service alone.
-const ROUND_HTTP: &[Difference] = &[
-    Difference {
-        has: |row| row.ends.outcome == "fault" && tells_apart(row),
-        reason: "a ToolError was made an answer inside, where no layer's call is in reach: under a \
-                 reference of its own, and its cause in a line of its own",
-        makes: |row| Row { is_told_apart: true, ..row },
-    },
-    Difference {
-        has: |row| row.name == "a panic in a spawned task",
-        reason: "the tool says that it failed, not that it panicked: the cause's own line does",
-        makes: |row| row.fault("internal_error"),
-    },
-    Difference {
-        has: |row| row.name == "a local that panics when it is cut short",
-        reason: "it panics while the timeout's error is on its way out, and a panic is all that \
+const ROUND_HTTP: &[Difference] = &[Difference {
+    has: |row| row.name == "a local that panics when it is cut short",
+    reason: "it panics while the timeout's error is on its way out, and a panic is all that \
                  comes out of tower-mcp",
-        makes: |row| row.fault("panic"),
-    },
-];
+    makes: |row| row.fault("panic"),
+}];
 
-/// The table, as it comes out with these layers.
-pub(crate) fn rows(layers: Layers) -> Vec<Row> {
-    let round_http: &[Difference] = if layers == Layers::Http { ROUND_HTTP } else { &[] };
+/// The same where each call has a stream of its own.
+const ON_ITS_OWN_STREAM: &[Difference] = &[Difference {
+    has: |row| row.name == "progress, then a panic",
+    reason: "tower-mcp sends on the progress of a call once it has polled the tool, and a panic takes \
+             along what has not gone out",
+    makes: |row| Row { progress: 0, ..row },
+}];
+
+/// The table, as it comes out over this transport and with these layers.
+pub(crate) fn rows(transport: Transport, layers: Layers) -> Vec<Row> {
+    let (round_http, on_its_own_stream) = match (layers, transport) {
+        (Layers::Http, Transport::Http2026 | Transport::Json2026) => {
+            (ROUND_HTTP, ON_ITS_OWN_STREAM)
+        }
+        (Layers::Http, _) => (ROUND_HTTP, NONE),
+        _ => (NONE, NONE),
+    };
     let mut rows: Vec<Row> = rows::all();
     rows.extend(rows::all().into_iter().filter(|row| tool(row) == "fail_protocol").map(refused));
-    for difference in ALWAYS.iter().chain(round_http) {
+    for difference in ALWAYS.iter().chain(round_http).chain(on_its_own_stream) {
         assert!(rows.iter().any(difference.has), "no row has it: {}", difference.reason);
         rows = rows.into_iter().map(|row| difference.apply(row)).collect();
     }
@@ -104,14 +107,4 @@ fn told(mut row: Row) -> Row {
 fn refused(mut row: Row) -> Row {
     row.params["name"] = json!("refuse");
     row
-}
-
-fn tells_apart(row: &Row) -> bool {
-    let answered = ["fail_declared", "fail_timeout", "fail_rate_limited", "fail_unknown"];
-    let by_tool = answered.contains(&tool(row))
-        || ["a panic in a spawned task", "progress, then an error"].contains(&row.name);
-    let fails = [row.params["arguments"]["how"].as_str(), row.params["uri"].as_str()];
-    by_tool
-        || row.method == "misbehave/error"
-        || fails.iter().flatten().any(|how| ["error", "test://error"].contains(how))
 }

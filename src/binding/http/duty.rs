@@ -13,7 +13,7 @@ use super::{
     sessions,
 };
 use crate::{
-    call::{Kind, Origin},
+    call::{Kind, Origin, Reach},
     contain::Settings,
     log::Logging,
     policy::Policy,
@@ -131,6 +131,13 @@ impl Duty {
         }
         if sits && is_owner {
             begin_session(&exchange);
+        }
+        // Of several messages nobody can tell here which one is worked on.
+        if sits
+            && !exchange.is_unread()
+            && let [message] = exchange.messages()
+        {
+            guard.reach = Reach::of(message.call.clone());
         }
         if let Some(logging) = self.logging.as_ref().filter(|logging| logging.is_heard()) {
             guard.span = begin_logging(logging, &exchange);

@@ -9,6 +9,7 @@ use std::{
 
 use super::answer::Desk;
 use crate::{
+    call::Reach,
     contain::Fault,
     log::ToolSpan,
     outcome::{Cause, Code},
@@ -16,11 +17,14 @@ use crate::{
     unwind,
 };
 
-/// Catches panics where its layer contains, keeps the tool's span, and watches the time.
+/// Catches panics where its layer contains, keeps the call in scope and the tool's span, and
+/// watches the time.
 #[derive(Default)]
 pub(super) struct Guard {
     pub(super) contains: bool,
     pub(super) span: Option<ToolSpan>,
+    /// What a tool that runs right here finds as its call, and leaves its causes with.
+    pub(super) reach: Reach,
     deadline: Option<Deadline>,
     pub(super) aborts: bool,
 }
@@ -44,16 +48,19 @@ impl Guard {
     }
 
     /// Runs `work`, whose panic is caught if anything is.
-    pub(super) fn run<T>(&self, work: impl FnOnce() -> T) -> Result<T, Cause> {
-        let work = || match &self.span {
+    pub(super) fn run<T>(&mut self, work: impl FnOnce() -> T) -> Result<T, Cause> {
+        let span = self.span.as_ref();
+        let work = || match span {
             Some(span) => span.within(work),
             None => work(),
         };
+        let work = || self.reach.within(work);
         if self.contains { unwind::catch(work) } else { Ok(work()) }
     }
 
     /// Runs a destructor, and gives its panic where its layer contains.
-    pub(super) fn drop(&self, work: impl FnOnce()) -> Option<Cause> {
+    pub(super) fn drop(&mut self, work: impl FnOnce()) -> Option<Cause> {
+        let work = || self.reach.within(work);
         if self.contains {
             return unwind::catch(work).err();
         }

@@ -26,7 +26,7 @@ pub(super) fn follow<R>(parts: response::Parts, body: R, begun: Begun) -> Follow
 where
     R: Body,
 {
-    let Begun { desk, guard, .. } = begun;
+    let Begun { desk, mut guard, .. } = begun;
     let mut answering = match Plan::of(&parts, desk) {
         Plan::Follow(answering) => answering,
         Plan::Fail(fault, desk) => {

@@ -168,7 +168,7 @@ where
                     let Some(body) = reading else { return Poll::Pending };
                     // The body is a layer's of somebody else, or the server's.
                     let contains = this.duty.as_ref().is_some_and(|duty| duty.contains);
-                    let guard = Guard::new(contains);
+                    let mut guard = Guard::new(contains);
                     let panic = match guard.run(|| body.poll_read(cx)) {
                         Ok(Poll::Ready(())) => None,
                         Ok(Poll::Pending) => return Poll::Pending,

@@ -16,6 +16,10 @@
 //! a JSON-RPC error is a response, the service's `Error` is for layers. Handlers return
 //! [`ToolError`](crate::ToolError) through [`answering`].
 //!
+//! Layers round tower-mcp's HTTP service share one call and one line with those in here, since tower-mcp
+//! handles a request where its HTTP service is polled. Behind a layer that spawns, the call is found
+//! where the transport is told to hand it on: `HttpTransport::bridge_extension::<tower_outcome::Call>()`.
+//!
 //! # What does not pass the layers
 //!
 //! Notifications, whose handling tower-mcp keeps to itself, and so `notifications/cancelled`: a call

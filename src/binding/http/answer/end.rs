@@ -62,8 +62,8 @@ impl Answering {
                     self.fail(&Fault::no_answer(), None);
                 }
             }
-            Reader::Refusal { status, text, .. } => {
-                let text = String::from_utf8_lossy(text.as_deref().unwrap_or_default());
+            Reader::Refusal { status, says } => {
+                let text = says.text();
                 self.desk.decide_rest(|call| refusal(*status, &text, call));
             }
             Reader::Unread => self.desk.decide_rest(|call| {

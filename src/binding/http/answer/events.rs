@@ -48,8 +48,14 @@ impl EventsAnswer {
         }
     }
 
-    /// Reads a frame, all of which goes on.
-    pub(super) fn watch(&mut self, frame: &Bytes, desk: &mut Desk) {
+    /// Reads a frame, all of which goes on. Tells of each message, and whether it stands in an
+    /// array.
+    pub(super) fn watch(
+        &mut self,
+        frame: &Bytes,
+        desk: &mut Desk,
+        mut message: impl FnMut(&mut Desk, &Facts, bool),
+    ) {
         let mut rest = &**frame;
         while !rest.is_empty() {
             let (read, seen) = self.scanner.push(rest);
@@ -59,10 +65,10 @@ impl EventsAnswer {
                 Seen::Dispatch => {
                     self.dispatched(desk);
                     for facts in std::mem::take(&mut self.messages) {
-                        desk.decide(&facts, None);
+                        message(desk, &facts, true);
                     }
                     if std::mem::take(&mut self.has_message) {
-                        desk.decide_alone(self.scanner.facts(), None);
+                        message(desk, self.scanner.facts(), false);
                     }
                 }
                 Seen::Envelope | Seen::Nothing => {}

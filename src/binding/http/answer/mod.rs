@@ -15,6 +15,8 @@ pub(super) mod raw;
 mod task;
 mod unanswered;
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use tower::BoxError;
@@ -59,13 +61,20 @@ enum Reader {
     /// A status that is the answer, unless there is a JSON-RPC error that says more.
     Refusal {
         status: StatusCode,
-        json: Option<Box<JsonAnswer>>,
-        text: Option<Vec<u8>>,
+        says: Says,
     },
     /// It cannot be read.
     Unread,
     /// Nobody has to.
     Opaque,
+}
+
+/// What the body of a refusal may say.
+enum Says {
+    Json(Box<JsonAnswer>),
+    Events(Box<EventsAnswer>),
+    Text(Vec<u8>),
+    Nothing,
 }
 
 /// What there is of an answer.
@@ -74,6 +83,31 @@ pub(super) enum Next {
     Trailers(HeaderMap),
     Error(BoxError),
     End,
+}
+
+impl Says {
+    /// Reads a frame, all of which goes on.
+    fn read(&mut self, frame: &Bytes, status: StatusCode, desk: &mut Desk) {
+        match self {
+            Self::Json(json) => json.watch(frame, |facts, _| desk.refuse(status, facts)),
+            Self::Events(events) => {
+                events.watch(frame, desk, |desk, facts, _| desk.refuse(status, facts));
+            }
+            Self::Text(text) => {
+                let room = REFUSAL_BYTES.saturating_sub(text.len());
+                text.extend_from_slice(frame.get(..room).unwrap_or(frame));
+            }
+            Self::Nothing => {}
+        }
+    }
+
+    /// All that is kept of it.
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(text) => String::from_utf8_lossy(text),
+            Self::Json(_) | Self::Events(_) | Self::Nothing => Cow::Borrowed(""),
+        }
+    }
 }
 
 impl Answering {
@@ -228,17 +262,16 @@ impl Answering {
                 self.out.push_back(frame);
             }
             Reader::Events(events) => {
-                events.watch(&frame, &mut self.desk);
+                events.watch(&frame, &mut self.desk, |desk, facts, is_batch| {
+                    match is_batch {
+                        true => desk.decide(facts, None),
+                        false => desk.decide_alone(facts, None),
+                    };
+                });
                 self.out.push_back(frame);
             }
-            Reader::Refusal { status, json, text } => {
-                if let Some(json) = json {
-                    json.watch(&frame, |facts, _| self.desk.refuse(*status, facts));
-                }
-                if let Some(text) = text {
-                    let room = REFUSAL_BYTES.saturating_sub(text.len());
-                    text.extend_from_slice(frame.get(..room).unwrap_or(&frame));
-                }
+            Reader::Refusal { status, says } => {
+                says.read(&frame, *status, &mut self.desk);
                 self.out.push_back(frame);
             }
             Reader::Unread | Reader::Opaque => self.out.push_back(frame),

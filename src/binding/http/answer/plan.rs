@@ -7,7 +7,7 @@ use http::{
 };
 
 use super::{
-    Answering, Reader, desk::Desk, events::EventsAnswer, faults::refusal, json::JsonAnswer,
+    Answering, Reader, Says, desk::Desk, events::EventsAnswer, faults::refusal, json::JsonAnswer,
 };
 use crate::{
     binding::http::{
@@ -79,11 +79,20 @@ impl Plan {
             return Ok(Reader::Json { json, otherwise: Some(fault) });
         }
         if !status.is_success() {
-            let json = (is_json && !is_encoded)
-                .then(|| Box::new(JsonAnswer::new(Config::answers(), false)));
-            // The page of a server that knows nothing of MCP is nothing for a log line.
-            let has_text = !is_encoded && headers.get(CONTENT_TYPE).is_some_and(head::is_text);
-            return Ok(Reader::Refusal { status, json, text: has_text.then(Vec::new) });
+            let is_text = || headers.get(CONTENT_TYPE).is_some_and(head::is_text);
+            let says = if is_encoded {
+                Says::Nothing
+            } else if is_json {
+                Says::Json(Box::new(JsonAnswer::new(Config::answers(), false)))
+            } else if is_events {
+                Says::Events(Box::new(EventsAnswer::new(Config::answers())))
+            } else if is_text() {
+                Says::Text(Vec::new())
+            } else {
+                // The page of a server that knows nothing of MCP is nothing for a log line.
+                Says::Nothing
+            };
+            return Ok(Reader::Refusal { status, says });
         }
         if is_encoded {
             return Ok(Reader::Unread);
