@@ -1,5 +1,5 @@
 //! A body that does what a test says.
-#![allow(dead_code, reason = "two test binaries use a part each")]
+#![allow(dead_code, reason = "test binaries use a part each")]
 
 use std::{
     collections::VecDeque,
@@ -31,6 +31,7 @@ pub(crate) struct Script {
     pieces: mpsc::UnboundedReceiver<Piece>,
     next: VecDeque<Piece>,
     hint: SizeHint,
+    says: Option<u64>,
     watch: Watch,
 }
 
@@ -56,7 +57,7 @@ impl Script {
     pub(crate) fn new() -> (Pen, Self) {
         let (pen, pieces) = mpsc::unbounded_channel();
         let next = VecDeque::new();
-        (pen, Self { pieces, next, hint: SizeHint::default(), watch: Watch::default() })
+        (pen, Self { pieces, next, hint: SizeHint::default(), says: None, watch: Watch::default() })
     }
 
     /// A body of these pieces.
@@ -73,6 +74,12 @@ impl Script {
         let mut script = Self::of([Piece::Data(text)]);
         script.hint = hint;
         script
+    }
+
+    /// A body that says that it has so many bytes, whatever it has.
+    pub(crate) fn measured(mut self, bytes: u64) -> Self {
+        self.says = Some(bytes);
+        self
     }
 
     pub(crate) fn watched(mut self, watch: &Watch) -> Self {
@@ -118,6 +125,9 @@ impl Body for Script {
     }
 
     fn size_hint(&self) -> SizeHint {
+        if let Some(bytes) = self.says {
+            return SizeHint::with_exact(bytes);
+        }
         if self.hint.exact().is_none() {
             return SizeHint::default();
         }

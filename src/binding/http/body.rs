@@ -13,7 +13,7 @@ use tower::BoxError;
 
 use super::{
     answer::{Answering, End, Next, Unwinding},
-    frames::{bytes_of, poll_frame, size_after},
+    frames::{Frames, bytes_of, poll_frame, size_after},
     guard::{Guard, Interrupt},
 };
 use crate::{contain::Fault, unwind};
@@ -49,6 +49,8 @@ pin_project! {
         Direct { #[pin] body: B },
         // It was polled before the head went out.
         Boxed { body: Pin<Box<B>> },
+        // All of it was read by then.
+        Read { frames: Frames },
         Gone,
     }
 }
@@ -67,6 +69,11 @@ impl<B> ResponseBody<B> {
 
     pub(super) fn watched(inner: Inner<B>, watched: Box<Watched>) -> Self {
         Self { inner, answering: Some(watched) }
+    }
+
+    /// A body of these frames, which pass as they are.
+    pub(super) fn of(frames: Frames) -> Self {
+        Self { inner: Inner::Read { frames }, answering: None }
     }
 
     /// No body.
@@ -169,6 +176,9 @@ where
             return match this.inner.project() {
                 InnerProjection::Direct { body } => poll_frame(body, cx),
                 InnerProjection::Boxed { body } => poll_frame(body.as_mut(), cx),
+                InnerProjection::Read { frames } => {
+                    Poll::Ready(frames.pop_front().map(|frame| Ok(Frame::data(frame))))
+                }
                 InnerProjection::Gone => Poll::Ready(None),
             };
         };
@@ -190,6 +200,10 @@ where
             match this.inner.as_mut().project() {
                 InnerProjection::Direct { body } => ready!(watched.advance(body, cx)),
                 InnerProjection::Boxed { body } => ready!(watched.advance(body.as_mut(), cx)),
+                InnerProjection::Read { frames } => match frames.pop_front() {
+                    Some(frame) => watched.answering.data(frame),
+                    None => watched.answering.end(End::Clean),
+                },
                 InnerProjection::Gone => watched.answering.end(End::Clean),
             }
         }
@@ -200,6 +214,7 @@ where
             (Some(watched), _) => watched.answering.is_at_end(),
             (None, Inner::Direct { body }) => body.is_end_stream(),
             (None, Inner::Boxed { body }) => body.is_end_stream(),
+            (None, Inner::Read { frames }) => frames.is_empty(),
             (None, Inner::Gone) => true,
         }
     }
@@ -208,6 +223,7 @@ where
         let rest = match &self.inner {
             Inner::Direct { body } => body.size_hint(),
             Inner::Boxed { body } => body.size_hint(),
+            Inner::Read { frames } => SizeHint::with_exact(frames.bytes()),
             Inner::Gone => SizeHint::with_exact(0),
         };
         let Some(watched) = &self.answering else { return rest };

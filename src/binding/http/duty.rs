@@ -7,6 +7,7 @@ use http::HeaderMap;
 use super::{
     answer::Desk,
     exchange::Exchange,
+    frames::Frames,
     guard::Guard,
     request::{Contents, Reading, Sort},
     seats::Seats,
@@ -97,7 +98,7 @@ impl Duty {
         reading: &Reading<B>,
     ) -> Exchange {
         if !self.needs_calls() && reading.is_whole() && reading.len() <= MAX_UNREAD {
-            return Exchange::unread(Sort::Messages, parts, reading.frames().to_vec());
+            return Exchange::unread(Sort::Messages, parts, reading.frames().clone());
         }
         Exchange::new(Sort::Messages, parts, reading.contents(&parts.headers))
     }
@@ -105,7 +106,7 @@ impl Duty {
     /// The same of one whose body nobody reads.
     pub(super) fn exchange_by_head(&self, sort: Sort, parts: &http::request::Parts) -> Exchange {
         if !self.needs_calls() {
-            return Exchange::unread(sort, parts, Vec::new());
+            return Exchange::unread(sort, parts, Frames::default());
         }
         let contents = match sort {
             Sort::Encoded => Contents::unread(&parts.headers),
@@ -181,6 +182,6 @@ fn begin_session(exchange: &Arc<Exchange>) {
 impl Contents {
     /// What a body that nobody can read says, by the headers that go with it.
     fn unread(headers: &HeaderMap) -> Self {
-        Self::of(&[], false, headers)
+        Self::of(&Frames::default(), false, headers)
     }
 }

@@ -1,7 +1,6 @@
 //! What the layers of one stack know together about an HTTP request.
 
 use std::{
-    borrow::Cow,
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -14,6 +13,7 @@ use bytes::Bytes;
 use http::{HeaderMap, request::Parts};
 
 use super::{
+    frames::Frames,
     request::{Contents, Id, MODERN, Message, Read, Sort, head},
     sessions,
 };
@@ -41,11 +41,24 @@ pub(super) struct Exchange {
     waker: Mutex<Option<Waker>>,
 }
 
+/// What is looked for in a request that nobody reads.
+mod words {
+    use std::sync::LazyLock;
+
+    use memchr::memmem::Finder;
+
+    type Word = LazyLock<Finder<'static>>;
+
+    pub(super) static MESSAGE: Word = LazyLock::new(|| Finder::new(b"jsonrpc"));
+    pub(super) static TASKS: Word = LazyLock::new(|| Finder::new(b"tasks"));
+    pub(super) static ESCAPE: Word = LazyLock::new(|| Finder::new(b"\\u"));
+}
+
 /// What is needed of a request where nobody has asked so far what it says.
 struct Unread {
     is_modern: bool,
     speaks_mcp: bool,
-    frames: Vec<Bytes>,
+    frames: Frames,
 }
 
 /// What the body says.
@@ -70,10 +83,10 @@ impl Exchange {
     }
 
     /// An exchange of whose request nothing needs to be known unless it fails.
-    pub(super) fn unread(sort: Sort, parts: &Parts, frames: Vec<Bytes>) -> Self {
+    pub(super) fn unread(sort: Sort, parts: &Parts, frames: Frames) -> Self {
         let is_modern = head::version(&parts.headers).is_some_and(is_modern);
         let speaks_mcp = head::speaks_mcp(&parts.headers);
-        let is_message = speaks_mcp || mentions(&frames, b"jsonrpc");
+        let is_message = speaks_mcp || words::MESSAGE.find(&frames.joined()).is_some();
         let sort = if sort == Sort::Messages && !is_message { Sort::Foreign } else { sort };
         let unread = Unread { is_modern, speaks_mcp, frames };
         Self::with(sort, parts, Some(unread), OnceLock::new())
@@ -125,8 +138,8 @@ impl Exchange {
                 return true;
             }
             // Or has it in escapes.
-            let looks_like_it = |word: &[u8]| mentions(&unread.frames, word);
-            if !looks_like_it(b"tasks") && !looks_like_it(b"\\u") {
+            let body = unread.frames.joined();
+            if words::TASKS.find(&body).is_none() && words::ESCAPE.find(&body).is_none() {
                 return false;
             }
         }
@@ -297,16 +310,6 @@ impl Said {
         }
         said
     }
-}
-
-/// Whether a word is in a body, which may be cut anywhere. Of a request that is kept unread.
-fn mentions(frames: &[Bytes], word: &[u8]) -> bool {
-    let body: Cow<'_, [u8]> = match frames {
-        [frame] => Cow::Borrowed(frame),
-        // What is kept unread is short, and rarely in more than one piece.
-        frames => Cow::Owned(frames.concat()),
-    };
-    memchr::memmem::find(&body, word).is_some()
 }
 
 /// Revisions are dates, which compare as text.

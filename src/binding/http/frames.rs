@@ -1,6 +1,8 @@
 //! Bodies, frame by frame, whoever sends them.
 
 use std::{
+    borrow::Cow,
+    collections::VecDeque,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -8,6 +10,73 @@ use std::{
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
 use tower::BoxError;
+
+/// Frames in their order; there is rarely more than one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frames {
+    first: Option<Bytes>,
+    more: VecDeque<Bytes>,
+}
+
+impl Frames {
+    pub(super) fn push_back(&mut self, frame: Bytes) {
+        match &self.first {
+            None => self.first = Some(frame),
+            Some(_) => self.more.push_back(frame),
+        }
+    }
+
+    pub(super) fn pop_front(&mut self) -> Option<Bytes> {
+        std::mem::replace(&mut self.first, self.more.pop_front())
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.first = None;
+        self.more.clear();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Bytes> {
+        self.first.iter().chain(&self.more)
+    }
+
+    /// How many bytes they are.
+    pub(super) fn bytes(&self) -> u64 {
+        self.iter().map(|frame| frame.len() as u64).sum()
+    }
+
+    /// All of them in one piece, without a copy where they are one.
+    pub(super) fn joined(&self) -> Cow<'_, [u8]> {
+        match &self.first {
+            None => Cow::Borrowed(&[]),
+            Some(frame) if self.more.is_empty() => Cow::Borrowed(frame),
+            Some(_) => {
+                let mut all = Vec::new();
+                self.iter().for_each(|frame| all.extend_from_slice(frame));
+                Cow::Owned(all)
+            }
+        }
+    }
+}
+
+impl Extend<Bytes> for Frames {
+    fn extend<I: IntoIterator<Item = Bytes>>(&mut self, frames: I) {
+        frames.into_iter().for_each(|frame| self.push_back(frame));
+    }
+}
+
+impl From<Bytes> for Frames {
+    fn from(frame: Bytes) -> Self {
+        Self { first: Some(frame), more: VecDeque::new() }
+    }
+}
 
 /// A piece of a body; without a copy where it is what nearly all bodies consist of.
 pub(super) fn bytes_of(mut data: impl Buf) -> Bytes {

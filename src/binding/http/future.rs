@@ -51,6 +51,7 @@ impl<S, B, R> ResponseFuture<S, B, R>
 where
     S: Service<Request<RequestBody<B>>>,
 {
+    #[inline]
     pub(super) fn new(work: Work<S, B, R>) -> Self {
         Self { work }
     }
@@ -60,6 +61,7 @@ impl<S, B, R> ContainedFuture<S, B, R>
 where
     S: Service<Request<RequestBody<B>>>,
 {
+    #[inline]
     pub(super) fn new(work: Work<S, B, R>) -> Self {
         Self { work }
     }

@@ -129,6 +129,7 @@
 
 mod answer;
 mod body;
+mod brief;
 mod duty;
 mod exchange;
 mod frames;

@@ -72,7 +72,7 @@ pub(super) fn answer<R>(begun: Begun, fault: &Fault) -> Response<ResponseBody<R>
 }
 
 /// The same, with what the head of a response says that is none of its body's.
-fn answer_with<R>(
+pub(super) fn answer_with<R>(
     mut parts: response::Parts,
     mut desk: Desk,
     guard: Guard,

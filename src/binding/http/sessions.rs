@@ -282,7 +282,7 @@ mod tests {
         let is_listed =
             || with(|list| list.calls.contains_key(&key(session, &RequestId::Number(7))));
         let begin = || {
-            let contents = Contents::of(&[text.into()], true, &parts.headers);
+            let contents = Contents::of(&bytes::Bytes::from(text).into(), true, &parts.headers);
             let exchange = Arc::new(Exchange::new(Sort::Messages, &parts, contents));
             let policy = Some(Policy::default_shared());
             Duty { policy, ..Duty::default() }.begin(exchange, true)

@@ -15,11 +15,12 @@ use tower_service::Service;
 
 use super::{
     body::{Inner, ResponseBody, Watched},
+    brief::{Brief, is_brief},
     duty::{Begun, Duty},
     exchange::{Exchange, Shared},
     guard::{Guard, Interrupt},
     request::{Reading, RequestBody, Sort, head},
-    respond::{Followed, answer, follow, release},
+    respond::{Followed, answer, answer_with, follow, release},
 };
 use crate::{
     contain::{Fault, UnknownError},
@@ -44,7 +45,8 @@ pin_project! {
         step: Step<S, B, R>,
         duty: Option<Duty>,
         begun: Option<Begun>,
-        unready: Option<Unready>,
+        // Rarely there, and never small.
+        unready: Option<Box<Unready>>,
     }
 
     impl<S, B, R> PinnedDrop for Work<S, B, R>
@@ -80,6 +82,8 @@ pin_project! {
     {
         Reading { reading: Option<Reading<B>>, parts: Option<request::Parts>, service: Option<Queued<S>> },
         Calling { #[pin] answer: Admission<S, Request<RequestBody<B>>> },
+        // All of a short answer is waited for.
+        Brief { #[pin] body: R, parts: Option<response::Parts>, brief: Brief },
         // The head waits for what the body says.
         Holding { parts: Option<response::Parts>, body: Option<Pin<Box<R>>>, watched: Option<Box<Watched>> },
         Failed { fault: Option<Fault> },
@@ -94,6 +98,7 @@ where
     B::Error: Into<BoxError>,
 {
     /// Begins it, unless there is something else to be answered.
+    #[inline]
     pub(super) fn new(
         inner: &mut Queued<S>,
         unready: Option<Unready>,
@@ -121,6 +126,7 @@ where
                 parts: Some(parts),
                 service,
             };
+            let unready = unready.map(Box::new);
             return Self { step, duty: Some(duty), begun: None, unready };
         }
         let exchange = Arc::new(duty.exchange_by_head(sort, &parts));
@@ -185,7 +191,7 @@ where
                     let body = reading.replay(&exchange);
                     let mut begun = duty.begin(exchange, true);
                     let request = Request::from_parts(parts, body);
-                    let unready = panic.or(this.unready.take());
+                    let unready = panic.or(this.unready.take().map(|unready| *unready));
                     let step = begun.call(service.as_mut(), unready, request);
                     let stray = begun.guard.drop(|| drop(service));
                     begun.desk.report(stray);
@@ -227,6 +233,12 @@ where
                         Ok(response) => response.into_parts(),
                         Err(fault) => return Poll::Ready(Ok(answer(begun, &fault))),
                     };
+                    if is_brief(&parts, &body, &begun.desk) {
+                        *this.begun = Some(begun);
+                        let brief = Brief::default();
+                        this.step.set(Step::Brief { body, parts: Some(parts), brief });
+                        continue;
+                    }
                     match follow(parts, body, begun) {
                         Followed::Response(response) => return Poll::Ready(Ok(response)),
                         Followed::Holding { parts, body, watched } => {
@@ -237,6 +249,27 @@ where
                             });
                         }
                     }
+                }
+                StepProjection::Brief { body, parts, brief } => {
+                    let Some(begun) = this.begun.as_mut() else { return Poll::Pending };
+                    let ended = match begun.run(|| brief.poll(body, cx)) {
+                        Ok(Poll::Ready(ended)) => ended,
+                        Ok(Poll::Pending) => match begun.guard.poll_pending(&mut begun.desk, cx) {
+                            Some(Interrupt::Late(fault) | Interrupt::Unwanted(fault)) => Err(fault),
+                            None => return Poll::Pending,
+                        },
+                        Err(cause) => Err(Fault::panic(cause)),
+                    };
+                    let (parts, brief) = (parts.take(), std::mem::take(brief));
+                    let stray = begun.guard.drop(|| this.step.set(Step::Done));
+                    begun.desk.report(stray);
+                    let (Some(parts), Some(begun)) = (parts, this.begun.take()) else {
+                        return Poll::Pending;
+                    };
+                    return Poll::Ready(Ok(match ended {
+                        Ok(()) => brief.release(parts, begun),
+                        Err(fault) => answer_with(parts, begun.desk, begun.guard, &fault),
+                    }));
                 }
                 StepProjection::Holding { parts, body, watched } => {
                     let (Some(inner), Some(held)) = (body.as_mut(), watched.as_mut()) else {

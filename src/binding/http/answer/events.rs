@@ -6,12 +6,13 @@ use bytes::Bytes;
 
 use super::{
     desk::{Decision, Desk},
-    held::{Cut, Held, Mode, Out, piece},
+    held::{Cut, Held, Mode, piece},
     task,
 };
 use crate::{
     binding::http::{
         MAX_MESSAGES,
+        frames::Frames,
         request::Sort,
         scan::{Config, Envelope, EventScanner, Facts, Progress, Seen},
         write,
@@ -81,7 +82,7 @@ impl EventsAnswer {
         &mut self,
         frame: &Bytes,
         desk: &mut Desk,
-        out: &mut Out,
+        out: &mut Frames,
     ) -> Result<(), Cut> {
         // What stands before `start` is settled; what stands before `event`, where the event begins
         // that is being read, may go on; what stands before `at` is read.
@@ -245,7 +246,7 @@ impl EventsAnswer {
     }
 
     /// More is held than may be.
-    fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> Result<(), Cut> {
+    fn overflow(&mut self, desk: &mut Desk, out: &mut Frames) -> Result<(), Cut> {
         if !self.has_error(desk) {
             // A success of whatever size is not to be harmed.
             self.mode = Mode::Flowing;
@@ -283,7 +284,7 @@ impl EventsAnswer {
     }
 
     /// The stream ends: an event that lacks nothing but its blank line gets one.
-    pub(super) fn finish(&mut self, desk: &mut Desk, out: &mut Out) {
+    pub(super) fn finish(&mut self, desk: &mut Desk, out: &mut Frames) {
         let is_whole = self.has_message
             || (!self.messages.is_empty() && self.scanner.progress() == Progress::Complete);
         if !is_whole || !self.scanner.is_open() || self.mode == Mode::Discarding {
@@ -304,7 +305,7 @@ impl EventsAnswer {
     }
 
     /// The stream ends: what is left of it goes on, or is dropped where `text` is to follow it.
-    pub(super) fn close(&mut self, answers: &[String], desk: &Desk, out: &mut Out) {
+    pub(super) fn close(&mut self, answers: &[String], desk: &Desk, out: &mut Frames) {
         if answers.is_empty() && self.mode != Mode::Discarding && !self.has_error(desk) {
             self.held.release(out);
         }

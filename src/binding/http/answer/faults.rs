@@ -35,7 +35,7 @@ impl Fault {
     }
 
     /// A body that cannot be the answer.
-    pub(super) fn nonsense(what: impl Into<String>) -> Self {
+    pub(in super::super) fn nonsense(what: impl Into<String>) -> Self {
         Self::upstream(None, Cause::new("http_body", what))
     }
 

@@ -1,47 +1,10 @@
 //! What is kept back of a body until it is known whether it may go out.
 
-use std::{borrow::Cow, collections::VecDeque};
+use std::borrow::Cow;
 
 use bytes::Bytes;
 
-/// Frames on their way to the client; there is rarely more than one.
-#[derive(Debug, Default)]
-pub(super) struct Out {
-    first: Option<Bytes>,
-    more: VecDeque<Bytes>,
-}
-
-impl Out {
-    pub(super) fn push_back(&mut self, frame: Bytes) {
-        match &self.first {
-            None => self.first = Some(frame),
-            Some(_) => self.more.push_back(frame),
-        }
-    }
-
-    pub(super) fn pop_front(&mut self) -> Option<Bytes> {
-        std::mem::replace(&mut self.first, self.more.pop_front())
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.first = None;
-        self.more.clear();
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.first.is_none()
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Bytes> {
-        self.first.iter().chain(&self.more)
-    }
-}
-
-impl Extend<Bytes> for Out {
-    fn extend<I: IntoIterator<Item = Bytes>>(&mut self, frames: I) {
-        frames.into_iter().for_each(|frame| self.push_back(frame));
-    }
-}
+use crate::binding::http::frames::Frames;
 
 /// What becomes of the bytes of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +61,7 @@ impl Held {
     }
 
     /// Lets all of it go.
-    pub(super) fn release(&mut self, out: &mut Out) {
+    pub(super) fn release(&mut self, out: &mut Frames) {
         self.len = 0;
         out.extend(self.frames.drain(..));
     }

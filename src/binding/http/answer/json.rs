@@ -4,11 +4,14 @@ use bytes::Bytes;
 
 use super::{
     desk::{Decision, Desk},
-    held::{Cut, Held, Mode, Out, piece},
+    held::{Cut, Held, Mode, piece},
     task,
 };
 use crate::{
-    binding::http::scan::{Config, Envelope, Facts, Progress, Scanner, Seen, Shape},
+    binding::http::{
+        frames::Frames,
+        scan::{Config, Envelope, Facts, Progress, Scanner, Seen, Shape},
+    },
     contain::Fault,
 };
 
@@ -112,7 +115,7 @@ impl JsonAnswer {
         &mut self,
         frame: Bytes,
         desk: &mut Desk,
-        out: &mut Out,
+        out: &mut Frames,
     ) -> Result<Step, Cut> {
         if desk.is_settled {
             out.push_back(frame);
@@ -248,7 +251,7 @@ impl JsonAnswer {
     }
 
     /// More is held than may be.
-    fn overflow(&mut self, desk: &mut Desk, out: &mut Out) -> Result<Step, Cut> {
+    fn overflow(&mut self, desk: &mut Desk, out: &mut Frames) -> Result<Step, Cut> {
         let facts = self.scanner.facts();
         let is_error =
             facts.envelope() == Envelope::Error || task::has_error(facts, desk.may_tell_of_task());
@@ -279,7 +282,7 @@ impl JsonAnswer {
     }
 
     /// The array ends here: whoever is owed an answer gets one.
-    fn close_batch(&mut self, frame: &Bytes, start: usize, desk: &mut Desk, out: &mut Out) {
+    fn close_batch(&mut self, frame: &Bytes, start: usize, desk: &mut Desk, out: &mut Frames) {
         let rest = self.held.take_with(frame.get(start..).unwrap_or_default());
         let end = rest.iter().position(|byte| *byte == b']').unwrap_or(rest.len());
         // Others may have given a call up without being able to say so to the client.
@@ -300,7 +303,7 @@ impl JsonAnswer {
     }
 
     /// Lets go what is held.
-    pub(super) fn release(&mut self, out: &mut Out) {
+    pub(super) fn release(&mut self, out: &mut Frames) {
         self.has_begun = true;
         self.mode = Mode::Flowing;
         self.held.release(out);

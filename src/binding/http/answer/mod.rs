@@ -24,10 +24,9 @@ use tower::BoxError;
 pub(super) use self::{desk::Desk, end::End, plan::Plan, unanswered::Unwinding};
 use self::{
     events::EventsAnswer,
-    held::Out,
     json::{JsonAnswer, Step},
 };
-use crate::{contain::Fault, text};
+use crate::{binding::http::frames::Frames, contain::Fault, text};
 
 /// Bytes of a refusal in plain text that are kept for the log.
 const REFUSAL_BYTES: usize = 4 * text::ERROR_CHARS;
@@ -40,7 +39,7 @@ pub(super) struct Answering {
     trusts: Option<bool>,
     /// Whether an event has ended with the last frame that was not read here.
     is_between: bool,
-    out: Out,
+    out: Frames,
     trailers: Option<HeaderMap>,
     error: Option<BoxError>,
     is_over: bool,
@@ -117,7 +116,7 @@ impl Answering {
             reader,
             trusts: None,
             is_between: false,
-            out: Out::default(),
+            out: Frames::default(),
             trailers: None,
             error: None,
             is_over: false,
@@ -182,7 +181,7 @@ impl Answering {
 
     /// Bytes that are ready to go out.
     pub(super) fn ready_bytes(&self) -> u64 {
-        self.out.iter().map(|frame| frame.len() as u64).sum()
+        self.out.bytes()
     }
 
     /// The next piece that is ready; `None` where the body has to be polled.

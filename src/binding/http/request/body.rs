@@ -1,7 +1,6 @@
 //! A request's body: read for what it says, then replayed.
 
 use std::{
-    collections::VecDeque,
     fmt,
     pin::Pin,
     sync::Arc,
@@ -18,7 +17,7 @@ use super::{Id, Read};
 use crate::binding::http::{
     MAX_MESSAGES,
     exchange::Exchange,
-    frames::{bytes_of, poll_frame, size_after},
+    frames::{Frames, bytes_of, poll_frame, size_after},
     scan::{Config, Progress, Scanner, Seen},
 };
 
@@ -44,12 +43,17 @@ pin_project! {
 }
 
 struct Replay<B> {
-    frames: VecDeque<Bytes>,
-    trailers: Option<HeaderMap>,
-    error: Option<BoxError>,
-    /// What comes after them, where the body was not read to its end.
-    rest: Option<Pin<Box<B>>>,
-    late: Option<Box<Late>>,
+    frames: Frames,
+    rest: Rest<B>,
+}
+
+/// What comes after the frames that were read.
+enum Rest<B> {
+    Nothing,
+    Trailers(Box<HeaderMap>),
+    Error(BoxError),
+    /// The body was not read to its end.
+    Body(Pin<Box<B>>, Option<Box<Late>>),
 }
 
 /// A message that is read on as it goes by, for its id.
@@ -63,14 +67,13 @@ pub(in super::super) struct Reading<B> {
     body: Pin<Box<B>>,
     limit: usize,
     read: usize,
-    frames: Vec<Bytes>,
-    trailers: Option<HeaderMap>,
+    frames: Frames,
     end: Option<End>,
 }
 
 /// How the reading of a body ended.
 enum End {
-    Whole,
+    Whole(Option<Box<HeaderMap>>),
     /// It is longer than the limit.
     Long,
     Broken(BoxError),
@@ -94,7 +97,7 @@ impl<B> RequestBody<B> {
 impl<B: Body> Reading<B> {
     pub(in super::super) fn new(body: B, limit: usize) -> Self {
         let body = Box::pin(body);
-        Self { body, limit, read: 0, frames: Vec::new(), trailers: None, end: None }
+        Self { body, limit, read: 0, frames: Frames::default(), end: None }
     }
 
     /// Reads to the end, or up to the limit.
@@ -104,24 +107,23 @@ impl<B: Body> Reading<B> {
     {
         while self.end.is_none() {
             if self.body.is_end_stream() {
-                self.end = Some(End::Whole);
+                self.end = Some(End::Whole(None));
                 break;
             }
             match ready!(self.body.as_mut().poll_frame(cx)) {
-                None => self.end = Some(End::Whole),
+                None => self.end = Some(End::Whole(None)),
                 Some(Err(error)) => self.end = Some(End::Broken(error.into())),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => {
                         let data = bytes_of(data);
                         self.read = self.read.saturating_add(data.len());
-                        self.frames.push(data);
+                        self.frames.push_back(data);
                         if self.read > self.limit || self.frames.len() > MAX_FRAMES {
                             self.end = Some(End::Long);
                         }
                     }
                     Err(frame) => {
-                        self.trailers = frame.into_trailers().ok();
-                        self.end = Some(End::Whole);
+                        self.end = Some(End::Whole(frame.into_trailers().ok().map(Box::new)));
                     }
                 },
             }
@@ -129,8 +131,8 @@ impl<B: Body> Reading<B> {
         Poll::Ready(())
     }
 
-    /// What was read, without a copy.
-    pub(in super::super) fn frames(&self) -> &[Bytes] {
+    /// What was read.
+    pub(in super::super) fn frames(&self) -> &Frames {
         &self.frames
     }
 
@@ -139,7 +141,7 @@ impl<B: Body> Reading<B> {
     }
 
     pub(in super::super) fn is_whole(&self) -> bool {
-        matches!(self.end, Some(End::Whole))
+        matches!(self.end, Some(End::Whole(_)))
     }
 
     /// What is said in what was read.
@@ -149,29 +151,19 @@ impl<B: Body> Reading<B> {
 
     /// The body to hand on.
     pub(in super::super) fn replay(self, exchange: &Arc<Exchange>) -> RequestBody<B> {
-        let is_long = matches!(self.end, Some(End::Long));
-        let late = is_long.then(|| Late::new(exchange, &self.frames)).flatten();
-        let error = match self.end {
-            Some(End::Broken(error)) => Some(error),
-            _ => None,
+        let rest = match self.end {
+            Some(End::Whole(Some(trailers))) => Rest::Trailers(trailers),
+            Some(End::Broken(error)) => Rest::Error(error),
+            Some(End::Long) => Rest::Body(self.body, Late::new(exchange, &self.frames)),
+            Some(End::Whole(None)) | None => Rest::Nothing,
         };
-        RequestBody {
-            body: Inner::Read {
-                replay: Replay {
-                    frames: self.frames.into(),
-                    trailers: self.trailers,
-                    error,
-                    rest: is_long.then_some(self.body),
-                    late,
-                },
-            },
-        }
+        RequestBody { body: Inner::Read { replay: Replay { frames: self.frames, rest } } }
     }
 }
 
 impl Contents {
     /// What is said in a body of these frames, which are all of it where `is_whole`.
-    pub(in super::super) fn of(frames: &[Bytes], is_whole: bool, headers: &HeaderMap) -> Self {
+    pub(in super::super) fn of(frames: &Frames, is_whole: bool, headers: &HeaderMap) -> Self {
         let mut scanner = Scanner::new(Config::requests());
         let mut contents = Self::default();
         for (at, frame) in frames.iter().enumerate() {
@@ -202,14 +194,14 @@ impl Contents {
 }
 
 impl Late {
-    fn new(exchange: &Arc<Exchange>, frames: &[Bytes]) -> Option<Box<Self>> {
+    fn new(exchange: &Arc<Exchange>, frames: &Frames) -> Option<Box<Self>> {
         let [message] = exchange.messages() else { return None };
         if message.id().is_some() || !message.is_request() {
             return None;
         }
         let mut late =
             Self { scanner: Scanner::new(Config::requests()), exchange: Arc::clone(exchange) };
-        for frame in frames {
+        for frame in frames.iter() {
             late.read(frame);
         }
         Some(Box::new(late))
@@ -251,9 +243,11 @@ where
             Inner::Untouched { body } => body.is_end_stream(),
             Inner::Read { replay } => {
                 replay.frames.is_empty()
-                    && replay.trailers.is_none()
-                    && replay.error.is_none()
-                    && replay.rest.as_ref().is_none_or(|rest| rest.is_end_stream())
+                    && match &replay.rest {
+                        Rest::Nothing => true,
+                        Rest::Trailers(_) | Rest::Error(_) => false,
+                        Rest::Body(body, _) => body.is_end_stream(),
+                    }
             }
         }
     }
@@ -274,32 +268,30 @@ where
         if let Some(frame) = self.frames.pop_front() {
             return Poll::Ready(Some(Ok(Frame::data(frame))));
         }
-        if let Some(error) = self.error.take() {
-            return Poll::Ready(Some(Err(error)));
+        if let Rest::Body(body, late) = &mut self.rest {
+            let frame = ready!(poll_frame(body.as_mut(), cx));
+            if let (Some(late), Some(Ok(frame))) = (late, &frame)
+                && let Some(data) = frame.data_ref()
+            {
+                late.read(data);
+            }
+            return Poll::Ready(frame);
         }
-        if let Some(trailers) = self.trailers.take() {
-            return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
-        }
-        let Some(rest) = &mut self.rest else { return Poll::Ready(None) };
-        let frame = ready!(poll_frame(rest.as_mut(), cx));
-        if let (Some(late), Some(Ok(frame))) = (&mut self.late, &frame)
-            && let Some(data) = frame.data_ref()
-        {
-            late.read(data);
-        }
-        Poll::Ready(frame)
+        Poll::Ready(match std::mem::replace(&mut self.rest, Rest::Nothing) {
+            Rest::Error(error) => Some(Err(error)),
+            Rest::Trailers(trailers) => Some(Ok(Frame::trailers(*trailers))),
+            Rest::Nothing | Rest::Body(..) => None,
+        })
     }
 
     fn size_hint(&self) -> SizeHint {
-        let read: usize = self.frames.iter().map(Bytes::len).sum();
-        let read = u64::try_from(read).unwrap_or(u64::MAX);
         // A body that broke off was to be longer.
-        let rest = match (&self.error, &self.rest) {
-            (Some(_), _) => SizeHint::default(),
-            (None, Some(rest)) => rest.size_hint(),
-            (None, None) => SizeHint::with_exact(0),
+        let rest = match &self.rest {
+            Rest::Error(_) => SizeHint::default(),
+            Rest::Body(body, _) => body.size_hint(),
+            Rest::Nothing | Rest::Trailers(_) => SizeHint::with_exact(0),
         };
-        size_after(read, &rest)
+        size_after(self.frames.bytes(), &rest)
     }
 }
 

@@ -114,8 +114,12 @@ pub(in super::super) fn is_encoded(headers: &HeaderMap) -> bool {
 
 /// Whether a media type is JSON.
 pub(in super::super) fn is_json(media_type: &HeaderValue) -> bool {
+    const JSON: &[u8] = b"application/json";
+    if media_type.as_bytes() == JSON {
+        return true;
+    }
     let essence = essence(media_type);
-    essence.eq_ignore_ascii_case(b"application/json")
+    essence.eq_ignore_ascii_case(JSON)
         || essence
             .len()
             .checked_sub(5)
