@@ -176,3 +176,15 @@ async fn a_short_answer_that_does_not_come_is_dropped_with_its_request() {
     drop(answer);
     assert!(watch.is_dropped() && pens.lock().unwrap().iter().all(|pen| pen.is_closed()));
 }
+
+#[tokio::test]
+async fn what_answers_an_encoded_request_is_read_all_the_same() {
+    for is_measured in [false, true] {
+        let mut request = call();
+        request.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        let service = server(|| vec![fails()], is_measured, &Watch::default());
+        let got = send(OutcomeLayer::new().layer(service), request).await;
+        assert_eq!(got.message()["id"], 7, "{got:?}");
+        assert!(!got.text().contains(SECRET), "{got:?}");
+    }
+}

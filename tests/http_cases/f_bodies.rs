@@ -14,8 +14,9 @@ use tower_outcome::{ContainLayer, LogLayer, OutcomeLayer};
 
 use crate::{
     kit::{
-        Piece, Script, answers, call, call_text, data, event, fake, guarded, is_error,
-        json_response, line, lines, read, response, send, sse_response, success, whole_call,
+        Piece, Script, answers, call, call_2026, call_text, data, error, event, fake, guarded,
+        is_error, json_response, line, lines, read, response, send, sse_response, success,
+        whole_call,
     },
     support::Logs,
 };
@@ -96,6 +97,46 @@ async fn f7_an_encoded_body_is_left_alone_and_said_to_be_unread() {
     let end = whole_call(&logs);
     assert_eq!(line(&end), "WARN tool_call_completed completed -");
     assert_eq!(end.fields["result_scanned"], json!(false));
+}
+
+#[tokio::test]
+async fn f7_what_answers_an_encoded_request_is_read_all_the_same() {
+    let encoded = |mut request: http::Request<http_body_util::Full<Bytes>>| {
+        *request.body_mut() = http_body_util::Full::new(Bytes::from_static(b"\x1f\x8b\x08\0 "));
+        let gzip = HeaderValue::from_static("gzip");
+        request.headers_mut().insert(header::CONTENT_ENCODING, gzip);
+        request
+    };
+    let secret = "postgres://notes:hunter2@db";
+    for (text, end) in [
+        (success(&7.into()), "completed completed -"),
+        (error(&7.into(), -32602, "no path"), "failed protocol_error invalid_params"),
+        (error(&7.into(), -32603, secret), "failed fault internal_error"),
+    ] {
+        for (request, what) in [(call(), "request"), (call_2026(), "tool_call")] {
+            for is_stream in [false, true] {
+                let sent = if is_stream { event(&text) } else { text.clone() };
+                let body = sent.clone();
+                let (logs, _guard) = Logs::capture();
+                let service = answers(move || match is_stream {
+                    true => sse_response(Script::of([data(body.clone())])),
+                    false => json_response(body.clone()),
+                });
+                let got = send(OutcomeLayer::new().layer(service), encoded(request.clone())).await;
+                assert!(!got.text().contains("hunter2"), "{got:?}");
+                let is_replaced = text.contains("hunter2");
+                assert_eq!(got.text() == sent, !is_replaced, "{got:?}");
+                assert_eq!(got.message()["id"], 7, "{got:?}");
+                let line = line(&whole_call(&logs));
+                let level = match end {
+                    _ if is_replaced => "ERROR",
+                    _ if end.starts_with("completed") && what == "request" => "DEBUG",
+                    _ => "INFO",
+                };
+                assert_eq!(line, format!("{level} {what}_{end}"));
+            }
+        }
+    }
 }
 
 #[tokio::test]

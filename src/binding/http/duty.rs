@@ -2,8 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use http::HeaderMap;
-
 use super::{
     answer::Desk,
     exchange::Exchange,
@@ -176,12 +174,5 @@ fn begin_session(exchange: &Arc<Exchange>) {
     }
     for id in exchange.cancels() {
         sessions::cancel(session, id);
-    }
-}
-
-impl Contents {
-    /// What a body that nobody can read says, by the headers that go with it.
-    fn unread(headers: &HeaderMap) -> Self {
-        Self::of(&Frames::default(), false, headers)
     }
 }

@@ -84,8 +84,9 @@ impl Exchange {
 
     /// An exchange of whose request nothing needs to be known unless it fails.
     pub(super) fn unread(sort: Sort, parts: &Parts, frames: Frames) -> Self {
-        let is_modern = head::version(&parts.headers).is_some_and(is_modern);
-        let speaks_mcp = head::speaks_mcp(&parts.headers);
+        let version = head::version(&parts.headers);
+        let is_modern = version.is_some_and(is_modern);
+        let speaks_mcp = version.is_some() || head::speaks_mcp(&parts.headers);
         let is_message = speaks_mcp || words::MESSAGE.find(&frames.joined()).is_some();
         let sort = if sort == Sort::Messages && !is_message { Sort::Foreign } else { sort };
         let unread = Unread { is_modern, speaks_mcp, frames };
@@ -117,6 +118,7 @@ impl Exchange {
             };
             let contents = match (&self.unread, self.sort) {
                 (Some(unread), Sort::Messages) => Contents::of(&unread.frames, true, &headers),
+                (Some(_), Sort::Encoded) => Contents::unread(&headers),
                 _ => Contents::default(),
             };
             let mut said = Said::new(contents, &headers);

@@ -20,7 +20,8 @@
 //! What is not MCP passes unread. The JSON of a POST is read, up to
 //! [4 MiB](crate::LogLayer::max_request_bytes), and then handed on frame by frame as it came, so
 //! that each message in it has its [`Call`](crate::Call), which the handler finds in the request's
-//! extensions. The inner service is asked for an answer that is not encoded; what the client itself
+//! extensions. Of a request that is encoded only the head is read, and its answer. The inner service
+//! is asked for an answer that is not encoded; what the client itself
 //! accepts is for a compression layer further out.
 //!
 //! An answer is read as it streams by, in memory that does not grow with it, and no event of a

@@ -112,6 +112,10 @@ impl Desk {
         let exchange = Arc::clone(&self.exchange);
         match exchange.answered_by(id.as_ref(), is_error) {
             Some((at, message)) if !self.seats.is_done(at) => {
+                if let (None, Some(id)) = (message.id(), id) {
+                    // Of a request that could not be read as far as that.
+                    message.learn_id(id);
+                }
                 self.answer(at, message, facts, raw, is_error)
             }
             _ => self.stray(id.as_ref(), facts, raw, is_error),

@@ -30,9 +30,15 @@ pub(in super::super) enum Plan {
 impl Plan {
     pub(in super::super) fn of(parts: &Parts, mut desk: Desk) -> Self {
         // What has an answer had a request: nobody need read it.
-        let is_asked = desk.exchange.sort == Sort::Messages
-            && ((desk.exchange.is_unread() && may_be_answer(parts))
-                || desk.exchange.messages().iter().any(|message| message.is_request()));
+        let is_asked = match desk.exchange.sort {
+            Sort::Messages => {
+                (desk.exchange.is_unread() && may_be_answer(parts))
+                    || desk.exchange.messages().iter().any(|message| message.is_request())
+            }
+            // Or is able to.
+            Sort::Encoded => may_be_answer(parts),
+            Sort::Stream | Sort::End | Sort::Foreign => false,
+        };
         if !is_asked {
             return Self::without_request(parts, desk);
         }

@@ -162,6 +162,11 @@ impl<B: Body> Reading<B> {
 }
 
 impl Contents {
+    /// What a body says that nobody can read, by the headers that go with it.
+    pub(in super::super) fn unread(headers: &HeaderMap) -> Self {
+        Self::of(&Frames::default(), false, headers)
+    }
+
     /// What is said in a body of these frames, which are all of it where `is_whole`.
     pub(in super::super) fn of(frames: &Frames, is_whole: bool, headers: &HeaderMap) -> Self {
         let mut scanner = Scanner::new(Config::requests());

@@ -90,7 +90,7 @@ pub(in super::super) fn accepts_json(headers: &HeaderMap) -> bool {
 
 /// Whether a head says that it is a client or a server of MCP.
 pub(in super::super) fn speaks_mcp(headers: &HeaderMap) -> bool {
-    [SESSION, VERSION, METHOD].iter().any(|name| headers.contains_key(name))
+    [VERSION, SESSION, METHOD].iter().any(|name| headers.contains_key(name))
         || (accepts_events(headers)
             && headers.get_all(ACCEPT).iter().any(|it| contains(it, b"json")))
 }
