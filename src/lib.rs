@@ -226,6 +226,9 @@
 //! # let _ = stack;
 //! ```
 //!
+//! Where tower's and tower-http's layers go, and what comes of each of them on either side, is in
+//! [`composition`].
+//!
 //! The layers know no protocol library. How one teaches them its types is in [`binding`].
 //!
 //! # What cannot be contained
@@ -244,6 +247,8 @@
 //! - `anyhow`, `eyre`: the errors inside their reports are recognised too.
 
 pub mod binding;
+#[doc = include_str!("composition.md")]
+pub mod composition {}
 
 mod batch;
 mod call;

@@ -83,6 +83,7 @@ where
         let answer = ready!(work.as_mut().poll(cx));
         if let Err(error) = &answer
             && let Some(mut begun) = work.take_begun()
+            && !begun.desk.only_configures()
         {
             begun.desk.decide_all(|call| verdict_of_error(error, call));
         }

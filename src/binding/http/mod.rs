@@ -21,8 +21,8 @@
 //! [4 MiB](crate::LogLayer::max_request_bytes), and then handed on frame by frame as it came, so
 //! that each message in it has its [`Call`](crate::Call), which the handler finds in the request's
 //! extensions. Of a request that is encoded only the head is read, and its answer. The inner service
-//! is asked for an answer that is not encoded; what the client itself
-//! accepts is for a compression layer further out.
+//! is asked for an answer that is not encoded; what the client itself accepts is for a compression
+//! layer further out.
 //!
 //! An answer is read as it streams by, in memory that does not grow with it, and no event of a
 //! stream waits for the next. Containment holds back what may have to be replaced, and nothing
@@ -69,6 +69,8 @@
 //! | timeouts, load shed, concurrency limits | inside: what they answer is then told to the model |
 //! | what rewrites answers | inside, or its changes are not judged |
 //! | [`layered`](crate::ServerHandlerExt::layered) of an rmcp handler | inside, and with it a panic is answered at once: rmcp runs handlers on tasks of their own, whose panics no HTTP layer sees. The two share one call and write one line |
+//!
+//! What comes of each of them on either side is in [`composition`](crate::composition).
 //!
 //! With axum, the layer that is added last is outermost; in a `ServiceBuilder` it is the one that
 //! is named first:

@@ -27,6 +27,9 @@ where
     R: Body,
 {
     let Begun { desk, mut guard, .. } = begun;
+    if desk.only_configures() {
+        return Followed::Response(Response::from_parts(parts, ResponseBody::untouched(body)));
+    }
     let mut answering = match Plan::of(&parts, desk) {
         Plan::Follow(answering) => answering,
         Plan::Fail(fault, desk) => {

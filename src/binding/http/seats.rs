@@ -47,6 +47,11 @@ impl Seats {
         }
     }
 
+    /// Whether the layer logs.
+    pub(super) fn logs(&self) -> bool {
+        self.logging.is_some()
+    }
+
     /// Tells a call of the layer.
     pub(super) fn introduce(&self, call: &Call) {
         if let Some(logging) = &self.logging {

@@ -73,6 +73,12 @@ impl Desk {
         }
     }
 
+    /// Whether its layer does no more than to say which policy there is: what became of a request is
+    /// for others to say.
+    pub(in super::super) fn only_configures(&self) -> bool {
+        !self.contains && !self.is_owner && !self.seats.logs()
+    }
+
     /// The only message of a body is a result. Where nobody has read the request, nobody needs to
     /// know more than that.
     pub(super) fn settle(&mut self) {
