@@ -175,6 +175,13 @@ pub trait McpRequest {
 
     /// Watches whether somebody still waits for the answer.
     fn gone(&self) -> Self::Gone;
+
+    /// Why nobody waits any more where the work for it is dropped before it has ended:
+    /// [`ClientCancelled`](Reason::ClientCancelled) where that is how its client cancels. `None`, as by
+    /// default, where nobody knows. Asked once, when its record begins.
+    fn dropped(&self) -> Option<Reason> {
+        None
+    }
 }
 
 /// An answer as the layers see it.
@@ -257,7 +264,11 @@ pub(crate) fn call_of<R: McpRequest>(request: &mut R, is_needed: bool) -> Option
     let (kind, method, id) = (request.kind(), request.method(), request.id());
     let call = match outer {
         Some(call) if call.matches(kind, &method, request.tool(), id.as_ref()) => call,
-        _ if is_needed => Call::begin(kind, method, request.tool(), id),
+        _ if is_needed => {
+            let call = Call::begin(kind, method, request.tool(), id);
+            call.set_dropped(request.dropped());
+            call
+        }
         _ => return None,
     };
     if let Some(task_id) = request.task_id() {

@@ -52,7 +52,7 @@ pub use self::{
 };
 #[cfg(feature = "http")]
 pub(crate) use self::{scope::Reach, seat::Waiting};
-use crate::{policy::Policy, text, unwind};
+use crate::{outcome::Reason, policy::Policy, text, unwind};
 
 /// Notes that a tool can leave on its call.
 const MAX_NOTES: usize = 16;
@@ -113,6 +113,8 @@ struct State {
     is_background: bool,
     /// A failure of it was logged that no terminal event tells of.
     is_reported: bool,
+    /// Why nobody waits for it where nobody works on it any more, without a verdict.
+    dropped: Option<Reason>,
     /// How many wait for an end that may come on another connection, without working on it.
     waiting: u32,
 }
@@ -290,6 +292,22 @@ impl Call {
     pub(crate) fn tell_start(&self) {
         let sinks = self.state().sinks.clone();
         unwind::shielded(|| event::started(self, &sinks));
+    }
+
+    /// Tells why nobody waits for it, should nobody work on it any more before it has ended.
+    pub(crate) fn set_dropped(&self, reason: Option<Reason>) {
+        if reason.is_some() {
+            self.state().dropped = reason;
+        }
+    }
+
+    /// The verdict that this is.
+    fn verdict_of_dropped(&self) -> Verdict {
+        let dropped = self.state().dropped;
+        match dropped {
+            Some(Reason::ClientCancelled) => Verdict::cancelled(),
+            reason => Verdict::abandoned(reason),
+        }
     }
 
     /// Takes a seat: the call stays open at least until it is given up.

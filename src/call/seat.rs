@@ -32,7 +32,7 @@ impl Drop for Seat {
                 if std::thread::panicking() {
                     Verdict::fault(Code::PANIC, Actor::Operator, None)
                 } else {
-                    Verdict::abandoned(None)
+                    self.call.verdict_of_dropped()
                 }
             });
         }

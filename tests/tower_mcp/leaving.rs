@@ -7,19 +7,8 @@ use crate::{
     support::{Client, Layers, Transport},
 };
 
-/// How a cancelled call ends in the log.
-///
-/// Layers round the HTTP service read `notifications/cancelled`, and log it when it comes. Round the
-/// router no notification is to be seen: tower-mcp keeps it to itself, and a call is logged with what
-/// its handler makes of it. Where the client hangs up instead, tower-mcp drops the handler, and does
-/// not say why.
-fn cancelled(transport: Transport, layers: Layers) -> (&'static str, Option<&'static str>) {
-    match layers {
-        Layers::Http | Layers::Both => ("cancelled", Some("client_cancelled")),
-        _ if hangs_up(transport) => ("abandoned", None),
-        _ => ("completed", None),
-    }
-}
+/// How a cancelled call ends in the log, wherever the layers are.
+const CANCELLED: (&str, Option<&str>) = ("cancelled", Some("client_cancelled"));
 
 /// From 2026-07-28 on, closing the stream of an answer is how a client over HTTP cancels.
 fn hangs_up(transport: Transport) -> bool {
@@ -28,11 +17,13 @@ fn hangs_up(transport: Transport) -> bool {
 
 /// How a call ends in the log whose client leaves.
 fn left(transport: Transport, layers: Layers) -> (&'static str, Option<&'static str>) {
-    match layers {
-        Layers::Http | Layers::Both if hangs_up(transport) => cancelled(transport, layers),
-        Layers::Http | Layers::Both => ("abandoned", Some("session_ended")),
-        // tower-mcp drops what it runs, and does not say for whom.
-        _ => ("abandoned", None),
+    match (transport, layers) {
+        _ if hangs_up(transport) => CANCELLED,
+        // Layers round the HTTP service see the session end.
+        (_, Layers::Http | Layers::Both) => ("abandoned", Some("session_ended")),
+        // tower-mcp drops what it runs, which over stdio it does for more than one reason.
+        (Transport::Stdio | Transport::Stdio2026, _) => ("abandoned", None),
+        _ => ("abandoned", Some("disconnected")),
     }
 }
 
@@ -47,7 +38,7 @@ pub(crate) async fn calls_without_a_client(
         ("a call that ignores its cancel and returns later", json!({ "ms": 1500 })),
         ("a call that stops when it is cancelled", json!({ "ms": 60_000, "watch_cancel": true })),
     ];
-    let (outcome, reason) = cancelled(transport, layers);
+    let (outcome, reason) = CANCELLED;
     for (name, arguments) in calls {
         let id = start(client, "slow", arguments).await;
         client.cancel(&id).await;
@@ -62,11 +53,7 @@ pub(crate) async fn calls_without_a_client(
     let (outcome, reason) = left(transport, layers);
     let name = "a call whose client leaves";
     wrong.extend(check_end(client, name, &abandoned, outcome, reason).await);
-    let (outcome, reason) = match cancelled(transport, layers) {
-        // Its handler makes nothing of it, until the client leaves.
-        ("completed", _) => ("abandoned", None),
-        as_cancelled => as_cancelled,
-    };
+    let (outcome, reason) = CANCELLED;
     let name = "a cancelled call that never returns";
     wrong.extend(check_end(client, name, &unending, outcome, reason).await);
     wrong

@@ -22,9 +22,13 @@
 //!
 //! # What does not pass the layers
 //!
-//! Notifications, whose handling tower-mcp keeps to itself, and so `notifications/cancelled`: a call
-//! that is cancelled is not answered, and is logged with what its handler makes of it. What is no
-//! JSON-RPC at all, and what its transports answer before the router.
+//! Notifications, whose handling tower-mcp keeps to itself; but a request that is cancelled by
+//! `notifications/cancelled`, or, from 2026-07-28 on, by closing its stream, is logged as such. For that
+//! each recorded request is given a token of its own where it has none, which its handler is told to
+//! stop by; of a `drain_timeout` that is up on stdio, and fires no token of a request's own, a handler
+//! is then told by being dropped, half a second later.
+//!
+//! What is no JSON-RPC at all, and what its transports answer before the router.
 //!
 //! # tower-mcp's own log
 //!
@@ -38,15 +42,25 @@
 //! `HttpTransport::layer(a).layer(b)` discards `a`: put several layers in one
 //! `tower::ServiceBuilder`.
 
+mod gone;
 mod handler;
 mod reply;
 mod request;
 mod tool;
 
-pub use self::handler::{Answering, answering};
+use tower_mcp::context::CancellationToken;
+
+pub use self::{
+    gone::ClientGone,
+    handler::{Answering, answering},
+};
 use crate::call::Call;
 
 /// A call that one of our layers has handed on to those further in, in a request's extensions. A
 /// [`Call`] itself is there where it was bridged from outside, and may be of another request.
 #[derive(Debug)]
-struct Carried(Call);
+struct Carried {
+    call: Call,
+    /// Fires where the client cancels the request.
+    cancelled: CancellationToken,
+}

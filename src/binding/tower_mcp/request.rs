@@ -2,21 +2,25 @@ use std::{borrow::Cow, sync::Arc};
 
 use tower_mcp::{
     RouterRequest, RouterResponse, TraceContext as Traced,
+    context::CancellationToken,
+    inspection::McpProtocolRevision,
     protocol::{McpRequest as Message, RequestId as Id, RequestMeta},
 };
 
-use super::Carried;
+use super::{Carried, ClientGone};
 use crate::{
-    binding::{McpRequest, NeverGone, client::InlineClient},
+    binding::{McpRequest, client::InlineClient},
     call::{Call, Client, Kind, Origin, RequestId, TraceContext},
+    outcome::Reason,
     text,
 };
 
+/// The first revision without sessions. Revisions are dates, which compare as text.
+const MODERN: &str = "2026-07-28";
+
 impl McpRequest for RouterRequest {
     type Reply = RouterResponse;
-    // tower-mcp keeps the signal that it cancels a call by to itself. What is cancelled is not
-    // answered: an end that its handler comes to is logged as it is.
-    type Gone = NeverGone;
+    type Gone = ClientGone;
 
     fn kind(&self) -> Kind {
         match &self.inner {
@@ -74,7 +78,8 @@ impl McpRequest for RouterRequest {
             };
             Arc::new(client) as Arc<dyn Client>
         });
-        let version = meta.and_then(|meta| meta.protocol_version.clone()).map(Cow::Owned);
+        let version = version(self)
+            .map(|version| text::cut(version, text::RAW_NAME_CHARS).into_owned().into());
         let trace = self.extensions.get::<Traced>().and_then(|trace| {
             TraceContext::parse(&format!("00-{}-{}-01", trace.trace_id(), trace.parent_id()))
         });
@@ -82,11 +87,18 @@ impl McpRequest for RouterRequest {
     }
 
     fn call(&self) -> Option<&Call> {
-        self.extensions.get::<Carried>().map(|Carried(call)| call)
+        self.extensions.get::<Carried>().map(|carried| &carried.call)
     }
 
     fn set_call(&mut self, call: Call) {
-        self.extensions.insert(Carried(call));
+        // The router cancels by the one that it finds here, and makes one that nobody knows of where
+        // there is none.
+        let cancelled = self.extensions.get::<CancellationToken>().cloned().unwrap_or_else(|| {
+            let token = CancellationToken::new();
+            self.extensions.insert(token.clone());
+            token
+        });
+        self.extensions.insert(Carried { call, cancelled });
     }
 
     fn outer_call(&mut self) -> Option<Call> {
@@ -94,9 +106,28 @@ impl McpRequest for RouterRequest {
         Call::current().or_else(|| self.extensions.get::<Call>().cloned())
     }
 
-    fn gone(&self) -> NeverGone {
-        NeverGone
+    fn gone(&self) -> ClientGone {
+        let carried = self.extensions.get::<Carried>();
+        ClientGone::new(carried.map(|carried| carried.cancelled.clone()))
     }
+
+    fn dropped(&self) -> Option<Reason> {
+        let is_modern = version(self).is_some_and(|version| version >= MODERN);
+        // Of HTTP without a session, whose stream was closed: from 2026-07-28 on this is cancelling.
+        let has_stream = self.extensions.contains::<CancellationToken>();
+        // Over HTTP the revision of every request is known, and its handler dropped with it.
+        let is_http = has_stream || self.extensions.contains::<McpProtocolRevision>();
+        match has_stream && is_modern {
+            true => Some(Reason::ClientCancelled),
+            false => is_http.then_some(Reason::Disconnected),
+        }
+    }
+}
+
+/// The revision that a request is under.
+fn version(request: &RouterRequest) -> Option<&str> {
+    let known = request.extensions.get::<McpProtocolRevision>().map(|known| known.as_str());
+    known.or_else(|| meta(&request.inner)?.protocol_version.as_deref())
 }
 
 /// What a request says of itself, of those that tell most.

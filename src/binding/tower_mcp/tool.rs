@@ -2,9 +2,9 @@ use std::borrow::Cow;
 
 use tower_mcp::{ToolRequest, protocol::CallToolResult};
 
-use super::{Carried, request};
+use super::{Carried, ClientGone, request};
 use crate::{
-    binding::{McpRequest, NeverGone},
+    binding::McpRequest,
     call::{Call, Kind, Origin, RequestId},
 };
 
@@ -12,7 +12,7 @@ use crate::{
 /// does not say there which tool it is; with layers round the server as well, they do.
 impl McpRequest for ToolRequest {
     type Reply = CallToolResult;
-    type Gone = NeverGone;
+    type Gone = ClientGone;
 
     fn kind(&self) -> Kind {
         Kind::ToolCall
@@ -24,7 +24,7 @@ impl McpRequest for ToolRequest {
 
     fn tool(&self) -> Option<&str> {
         let around = self.ctx.extension::<Carried>();
-        around.and_then(|Carried(call)| call.tool())
+        around.and_then(|carried| carried.call.tool())
     }
 
     fn id(&self) -> Option<RequestId> {
@@ -36,14 +36,15 @@ impl McpRequest for ToolRequest {
     }
 
     fn call(&self) -> Option<&Call> {
-        self.ctx.extension::<Carried>().map(|Carried(call)| call)
+        self.ctx.extension::<Carried>().map(|carried| &carried.call)
     }
 
     fn set_call(&mut self, call: Call) {
-        self.ctx.extensions_mut().insert(Carried(call));
+        let cancelled = self.ctx.cancellation_token();
+        self.ctx.extensions_mut().insert(Carried { call, cancelled });
     }
 
-    fn gone(&self) -> NeverGone {
-        NeverGone
+    fn gone(&self) -> ClientGone {
+        ClientGone::new(Some(self.ctx.cancellation_token()))
     }
 }
