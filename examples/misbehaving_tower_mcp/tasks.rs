@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tower_mcp::{CallToolResult, Error, JsonRpcError, TaskContext, TaskOutcome, Tool, ToolBuilder};
-use tower_outcome::{ToolError, contain};
+use tower_mcp::{CallToolResult, JsonRpcError, TaskContext, TaskOutcome, Tool, ToolBuilder};
+use tower_outcome::{ToolError, binding::tower_mcp::contain_task};
 
 use crate::params::{Ends, TaskArgs};
 
@@ -13,20 +13,14 @@ use crate::params::{Ends, TaskArgs};
 pub(crate) fn task() -> Tool {
     ToolBuilder::new("task")
         .description("Creates a task, which ends in the way that `ends` says, after `ms` ms.")
-        .live_task_handler(|task: TaskContext, args: TaskArgs| async move {
-            // A panic that tower-mcp saw would leave the task `working` for good.
-            let ended = contain(|| operate(args, task)).await;
-            Ok(ended.unwrap_or_else(|error| {
-                TaskOutcome::Failed(Error::from(error).into_json_rpc_error())
-            }))
-        })
+        .live_task_handler_with_context(contain_task(operate))
         .build()
 }
 
 /// What the task does. Not `async`, so that `panic_sync` panics before there is a future.
 fn operate(
-    TaskArgs { ends, ms, text, .. }: TaskArgs,
     task: TaskContext,
+    TaskArgs { ends, ms, text, .. }: TaskArgs,
 ) -> impl Future<Output = Result<TaskOutcome, ToolError>> + Send {
     let text = text.unwrap_or_else(|| "as asked".to_owned());
     if let Ends::PanicSync = ends {

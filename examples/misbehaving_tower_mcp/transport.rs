@@ -4,6 +4,7 @@ use std::{fmt::Display, time::Duration};
 
 use tower::{Layer, Service};
 use tower_mcp::{HttpTransport, McpRouter, RouterRequest, RouterResponse, StdioTransport};
+use tower_outcome::Call;
 
 use crate::{
     args::{Args, Mode},
@@ -30,8 +31,11 @@ where
         }
         return Ok(());
     };
-    let mut transport =
-        HttpTransport::new(router()).layer(layer).sse_responses(args.mode != Mode::Json);
+    let mut transport = HttpTransport::new(router())
+        .layer(layer)
+        .sse_responses(args.mode != Mode::Json)
+        // With layers round the HTTP service alone, for what its tasks fail with.
+        .bridge_extension::<Call>();
     if args.mode == Mode::Stateful {
         transport = transport.require_sessions();
     }

@@ -14,28 +14,31 @@ impl Call {
     /// closed when the end of the task is seen that the call ends in. Where it ends in none, what
     /// is left with it is the call's own, or, from then on, is logged at once.
     pub(crate) fn background(&self) -> Self {
-        {
-            let state = self.state();
-            if state.is_background {
-                return self.clone();
-            }
-            if let Some(background) = &state.background {
-                return background.clone();
-            }
-        }
-        let background = self.sibling();
         let mut state = self.state();
-        if state.closed {
-            drop(state);
+        if state.is_background {
+            return self.clone();
+        }
+        if state.closed && state.background.is_none() {
+            // It has ended in no task.
+            let background = self.sibling(&state);
             background.state().closed = true;
             return background;
         }
-        state.background.get_or_insert(background).clone()
+        self.background_in(&mut state)
+    }
+
+    /// The same of an open call, whose state this is.
+    pub(super) fn background_in(&self, state: &mut State) -> Self {
+        if let Some(background) = &state.background {
+            return background.clone();
+        }
+        let background = self.sibling(state);
+        state.background.insert(background).clone()
     }
 
     /// A record under the same id, told to the same sinks under the same policy.
-    pub(super) fn sibling(&self) -> Self {
-        let call = self.under_same_id(self.0.kind, self.0.method.clone(), self.0.tool.clone());
+    fn sibling(&self, own: &State) -> Self {
+        let call = self.under_same_id(own, self.0.kind, self.0.method.clone(), self.0.tool.clone());
         call.state().is_background = true;
         call
     }
@@ -43,7 +46,7 @@ impl Call {
     /// The record of a task that nobody remembers, which an answer to this call tells of: no more
     /// is known of it than that a tool began it.
     pub(super) fn of_unknown_task(&self, id: &str) -> Self {
-        let call = self.under_same_id(Kind::ToolCall, "tools/call".into(), None);
+        let call = self.under_same_id(&self.state(), Kind::ToolCall, "tools/call".into(), None);
         call.set_asked_task(id);
         call.state().closed = true;
         call
@@ -51,11 +54,11 @@ impl Call {
 
     pub(super) fn under_same_id(
         &self,
+        own: &State,
         kind: Kind,
         method: Cow<'static, str>,
         tool: Option<Name>,
     ) -> Self {
-        let own = self.state();
         let state = State {
             has_started: true,
             has_span: true,
@@ -64,7 +67,6 @@ impl Call {
             sinks: own.sinks.clone(),
             ..State::default()
         };
-        drop(own);
         Self(Arc::new(Inner {
             id: self.0.id,
             started: self.0.started,

@@ -44,7 +44,13 @@ impl Call {
         let waker = state.waker.take();
         let deposit = state.deposit.take();
         let notes = std::mem::take(&mut state.notes);
-        let (asked_task, background) = (state.task_id.clone(), state.background.take());
+        let asked_task = state.task_id.clone();
+        let is_deferred = decided.as_ref().is_some_and(|(verdict, _)| verdict.task.is_some());
+        // A task's stays, for work that begins when it has been answered already.
+        let background = match is_deferred {
+            true => Some(self.background_in(&mut state)),
+            false => state.background.take(),
+        };
         // Those two stay, for what is reported after the terminal event.
         let sinks = state.sinks.clone();
         let origin = state.origin.clone();
@@ -58,7 +64,7 @@ impl Call {
         // Without a task there is no other end for what work of the call's own has left behind.
         let (background, left) = match background {
             Some(background) if created.is_none() => (None, background.close_untold()),
-            background => (background, None),
+            other => (other, None),
         };
         let (deposit, also_lost) = match deposit {
             Some(deposit) => (Some(deposit), left),
@@ -89,8 +95,8 @@ impl Call {
         for lost in lost.into_iter().chain(also_lost.map(|lost| *lost)) {
             self.report(lost);
         }
-        if let Some(task) = created {
-            tasks::remember(background.unwrap_or_else(|| self.sibling()), &task);
+        if let (Some(task), Some(background)) = (created, background) {
+            tasks::remember(background, &task);
         }
     }
 

@@ -19,10 +19,8 @@ const WAYS: [(Transport, Layers); 4] = [
     (Transport::Json, Layers::Both),
 ];
 
-/// tower-mcp runs a task where no call is in reach, whichever layers there are: what contains a
-/// panic there tells of it apart, as it does over rmcp inside of HTTP layers alone.
 fn rows() -> Vec<Row> {
-    table::all(Layers::Http)
+    table::all(Layers::Typed)
 }
 
 #[tokio::test]

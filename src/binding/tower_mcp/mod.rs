@@ -16,9 +16,10 @@
 //! a JSON-RPC error is a response, the service's `Error` is for layers. Handlers return
 //! [`ToolError`](crate::ToolError) through [`answering`].
 //!
-//! Layers round tower-mcp's HTTP service share one call and one line with those in here, since tower-mcp
-//! handles a request where its HTTP service is polled. Behind a layer that spawns, the call is found
-//! where the transport is told to hand it on: `HttpTransport::bridge_extension::<tower_outcome::Call>()`.
+//! Layers round tower-mcp's HTTP service share one call and one line with those in here, and with the
+//! handlers, since tower-mcp handles a request where its HTTP service is polled. For what it does in a
+//! task of its own, and behind a layer that spawns, it has to hand the call on:
+//! `HttpTransport::bridge_extension::<tower_outcome::Call>()`.
 //!
 //! # What does not pass the layers
 //!
@@ -46,6 +47,7 @@ mod gone;
 mod handler;
 mod reply;
 mod request;
+mod task;
 mod tool;
 
 use tower_mcp::context::CancellationToken;
@@ -53,6 +55,7 @@ use tower_mcp::context::CancellationToken;
 pub use self::{
     gone::ClientGone,
     handler::{Answering, answering},
+    task::{TaskError, contain_task},
 };
 use crate::call::Call;
 

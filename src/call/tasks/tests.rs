@@ -69,7 +69,7 @@ fn create(call: &Call, id: &str, ttl: Option<Duration>) {
 
 fn ask(heard: &Arc<Heard>, route: Option<&str>) -> Call {
     let call = call(heard, route);
-    call.under_same_id(Kind::Request, "tasks/get".into(), None)
+    call.under_same_id(&call.state(), Kind::Request, "tasks/get".into(), None)
 }
 
 #[test]
