@@ -17,6 +17,8 @@ mod support;
 mod check;
 #[path = "tower_mcp/column.rs"]
 mod column;
+#[path = "tower_mcp/inside.rs"]
+mod inside;
 #[path = "tower_mcp/leaving.rs"]
 mod leaving;
 #[path = "endings/row.rs"]

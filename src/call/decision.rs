@@ -8,13 +8,16 @@ use crate::outcome::Outcome;
 impl Call {
     /// Decides how the call ended. The first to say so is right, except that a failure overrules
     /// an end that is none; who says later why, or what the client was told, adds to it. Once the
-    /// call is closed, only a cause is still logged, as `tool_failed`.
+    /// call is closed, only a cause is still logged: with what its task ends in, or as `tool_failed`.
     pub fn decide(&self, verdict: Verdict) {
         let mut state = self.state();
         if state.closed {
+            let task = state.background.clone();
             drop(state);
-            if verdict.has_cause() {
-                self.report(verdict);
+            match task.filter(|_| verdict.has_cause()) {
+                Some(task) => task.deposit(verdict),
+                None if verdict.has_cause() => self.report(verdict),
+                None => {}
             }
             return;
         }
@@ -101,11 +104,16 @@ impl Call {
     }
 
     /// Leaves with the call what the client is not told about a failure that is about to be its
-    /// answer. After the terminal event it is logged at once, as `tool_failed`.
+    /// answer. After the terminal event it is logged with what the call's task ends in, or, where there
+    /// is none, at once, as `tool_failed`.
     pub fn deposit(&self, failure: Verdict) {
         let lost = {
             let mut state = self.state();
             if state.closed {
+                if let Some(task) = state.background.clone() {
+                    drop(state);
+                    return task.deposit(failure);
+                }
                 Some(failure)
             } else {
                 let earlier = state.deposit.replace(Box::new(failure));

@@ -43,11 +43,40 @@ where
     Fut: Future<Output = Result<T, ToolError>>,
     T: Into<CallToolResult>,
 {
-    move |input| Answering { handler: handler(input) }
+    move |input| answered(handler(input))
+}
+
+/// What [`answering`] makes of a handler's future: for handlers that take something else than the
+/// arguments.
+///
+/// ```
+/// use tower_mcp::{
+///     CallToolResult, NoParams, ToolBuilder,
+///     extract::{Json, State},
+/// };
+/// use tower_outcome::{ToolError, binding::tower_mcp::answered};
+///
+/// async fn count_notes(path: String) -> Result<CallToolResult, ToolError> {
+///     Ok(CallToolResult::text(std::fs::read_dir(path)?.count().to_string()))
+/// }
+///
+/// let tool = ToolBuilder::new("count_notes")
+///     .extractor_handler("notes".to_owned(), |State(path), Json(NoParams {})| {
+///         answered(count_notes(path))
+///     })
+///     .build();
+/// # let _ = tool;
+/// ```
+pub fn answered<Fut, T>(handler: Fut) -> Answering<Fut>
+where
+    Fut: Future<Output = Result<T, ToolError>>,
+    T: Into<CallToolResult>,
+{
+    Answering { handler }
 }
 
 pin_project! {
-    /// The future of [`answering`].
+    /// The future of [`answering`] and [`answered`].
     #[derive(Debug)]
     #[must_use = "futures do nothing unless polled"]
     pub struct Answering<F> {

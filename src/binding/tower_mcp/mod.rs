@@ -21,6 +21,14 @@
 //! task of its own, and behind a layer that spawns, it has to hand the call on:
 //! `HttpTransport::bridge_extension::<tower_outcome::Call>()`.
 //!
+//! # One tool
+//!
+//! `ToolBuilder::layer` takes the same layers for one tool, with or without others round the server;
+//! with them, one call is one line, and without, the line does not say which tool it was, as tower-mcp
+//! does not. An ordinary tool that a client calls as a task runs outside of the server's layers, and
+//! inside of its own: there `ContainLayer` keeps a panic from leaving the task `working`. Round a live
+//! task's handler goes [`contain_task`].
+//!
 //! # What does not pass the layers
 //!
 //! Notifications, whose handling tower-mcp keeps to itself; but a request that is cancelled by
@@ -54,7 +62,7 @@ use tower_mcp::context::CancellationToken;
 
 pub use self::{
     gone::ClientGone,
-    handler::{Answering, answering},
+    handler::{Answering, answered, answering},
     task::{TaskError, contain_task},
 };
 use crate::call::Call;
