@@ -94,6 +94,8 @@ one_test_a_way! {
     over_http_in_2026_07_28: Http2026, Typed;
     inside_both_in_2026_07_28: Http2026, Both;
     inside_both_with_json_answers_in_2026_07_28: Json2026, Both;
+    over_a_web_socket: WebSocket, Typed;
+    over_a_web_socket_that_both_are_round: WebSocket, Both;
     inside_http_layers_with_sessions: Stateful, Http;
     inside_http_layers_with_json_answers: Json, Http;
     inside_http_layers_in_2026_07_28: Http2026, Http;

@@ -3,15 +3,18 @@
 use std::{net::SocketAddr, time::Duration};
 
 /// What `--help` prints, for a server made with this library.
-pub(crate) fn help(program: &str, library: &str) -> String {
-    format!("{program}: an MCP server of {library} {HELP}")
+pub(crate) fn help<M>(program: &str, library: &str, modes: &[(&str, M)]) -> String {
+    let modes: Vec<_> = modes.iter().map(|(name, _)| *name).collect();
+    let help = HELP.replace("MODES", &modes.join("|"));
+    format!("{program}: an MCP server of {library} {help}")
 }
 
 const HELP: &str = "whose tools end in every way that a call can end
 
   --http ADDR                      serve /mcp on this address (default: stdio); port 0 takes a free
                                    one, and the log line \"listening\" says which
-  --mode stateful|stateless|json   how HTTP sessions and answers work (default: stateful)
+  --mode MODES
+                                   how HTTP sessions and answers work (default: stateful)
   --layers none|typed|http|both    where tower-outcome is: nowhere, round the handler (the default),
                                    round the HTTP service, or round both
   --deadline MS                    answer a tool call that takes longer, where the layers are
@@ -23,24 +26,14 @@ lines are among them). Without --panic-hook the standard hook prints panics ther
 ";
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Args {
+pub(crate) struct Args<M> {
     /// Where to listen for HTTP; `None` is stdio.
     pub(crate) http: Option<SocketAddr>,
-    pub(crate) mode: Mode,
+    pub(crate) mode: M,
     pub(crate) layers: Layers,
     pub(crate) deadline: Option<Duration>,
     pub(crate) panic_hook: bool,
     pub(crate) help: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// Sessions; answers as SSE.
-    Stateful,
-    /// No sessions; answers as SSE.
-    Stateless,
-    /// No sessions; answers as JSON.
-    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +55,6 @@ impl Layers {
     }
 }
 
-const MODES: &[(&str, Mode)] =
-    &[("stateful", Mode::Stateful), ("stateless", Mode::Stateless), ("json", Mode::Json)];
 const LAYERS: &[(&str, Layers)] = &[
     ("none", Layers::None),
     ("typed", Layers::Typed),
@@ -71,13 +62,17 @@ const LAYERS: &[(&str, Layers)] = &[
     ("both", Layers::Both),
 ];
 
-impl Args {
+impl<M: Copy> Args<M> {
     /// Reads the arguments after the program's name. An error is a sentence that says which flag,
-    /// which value, and what to write instead.
-    pub(crate) fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, String> {
+    /// which value, and what to write instead. `mode` is the one where none is named.
+    pub(crate) fn parse(
+        words: impl IntoIterator<Item = String>,
+        modes: &[(&str, M)],
+        mode: M,
+    ) -> Result<Self, String> {
         let mut args = Self {
             http: None,
-            mode: Mode::Stateful,
+            mode,
             layers: Layers::Typed,
             deadline: None,
             panic_hook: false,
@@ -89,7 +84,7 @@ impl Args {
             let mut value = || inline.clone().or_else(|| words.next());
             match flag {
                 "--http" => args.http = Some(address(value())?),
-                "--mode" => args.mode = one_of("--mode", MODES, value())?,
+                "--mode" => args.mode = one_of("--mode", modes, value())?,
                 "--layers" => args.layers = one_of("--layers", LAYERS, value())?,
                 "--deadline" => args.deadline = Some(milliseconds(value())?),
                 "--panic-hook" => args.panic_hook = without_value(flag, inline)?,

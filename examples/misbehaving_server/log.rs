@@ -5,7 +5,7 @@ use tracing_subscriber::EnvFilter;
 use crate::args::Args;
 
 /// Starts it, for the program with this name.
-pub(crate) fn start(program: &str, args: &Args) {
+pub(crate) fn start<M>(program: &str, args: &Args<M>) {
     let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     // With port 0 nobody could find the server without the line that names the port.
     if args.http.is_some_and(|address| address.port() == 0) {

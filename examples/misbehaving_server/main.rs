@@ -26,11 +26,12 @@ use std::process::ExitCode;
 
 use args::Args;
 use server::Misbehaving;
+use transport::{MODES, Mode};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match Args::parse(std::env::args().skip(1)) {
-        Ok(args) if args.help => eprint!("{}", args::help("misbehaving_server", "rmcp")),
+    match Args::parse(std::env::args().skip(1), MODES, Mode::Stateful) {
+        Ok(args) if args.help => eprint!("{}", args::help("misbehaving_server", "rmcp", MODES)),
         Ok(args) => {
             log::start("misbehaving_server", &args);
             if let Err(error) = serve(args).await {
@@ -47,7 +48,7 @@ fn refuse(error: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-async fn serve(args: Args) -> Result<(), String> {
+async fn serve(args: Args<Mode>) -> Result<(), String> {
     let server = Misbehaving::new();
     let layer = server::layer(args.deadline);
     let Some(address) = args.http else {

@@ -10,7 +10,7 @@ use rmcp::{
 };
 use tower_outcome::OutcomeLayer;
 
-use crate::{args::Mode, listen};
+use crate::listen;
 
 /// Serves one session over stdin and stdout, until stdin ends.
 pub(crate) async fn stdio<S: ServerHandler>(server: S) {
@@ -47,6 +47,20 @@ where
     // Open streams would keep the server alive for as long as their clients like.
     listen::serve(address, router, move || shutdown.cancel()).await
 }
+
+/// How HTTP sessions and answers work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Sessions; answers as SSE.
+    Stateful,
+    /// No sessions; answers as SSE.
+    Stateless,
+    /// No sessions; answers as JSON.
+    Json,
+}
+
+pub(crate) const MODES: &[(&str, Mode)] =
+    &[("stateful", Mode::Stateful), ("stateless", Mode::Stateless), ("json", Mode::Json)];
 
 fn config(mode: Mode) -> StreamableHttpServerConfig {
     let (sessions, json) = match mode {

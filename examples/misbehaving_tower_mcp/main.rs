@@ -1,4 +1,4 @@
-//! `misbehaving_server` on tower-mcp: the same tools, the same flags, over stdio and HTTP.
+//! `misbehaving_server` on tower-mcp: the same tools, the same flags, over stdio, HTTP and WebSocket.
 //!
 //! ```text
 //! cargo run --features tower-mcp --example misbehaving_tower_mcp -- --http 127.0.0.1:8080
@@ -49,11 +49,14 @@ use inside::Inside;
 use layers::CutLocalDropShort;
 use tower::layer::util::{Identity, Stack};
 use tower_outcome::only_tools;
+use transport::{MODES, Mode};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match Args::parse(std::env::args().skip(1)) {
-        Ok(args) if args.help => eprint!("{}", args::help("misbehaving_tower_mcp", "tower-mcp")),
+    match Args::parse(std::env::args().skip(1), MODES, Mode::Stateful) {
+        Ok(args) if args.help => {
+            eprint!("{}", args::help("misbehaving_tower_mcp", "tower-mcp", MODES))
+        }
         Ok(args) => {
             log::start("misbehaving_tower_mcp", &args);
             if let Err(error) = serve(args).await {
@@ -70,7 +73,7 @@ fn refuse(error: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-async fn serve(args: Args) -> Result<(), String> {
+async fn serve(args: Args<Mode>) -> Result<(), String> {
     let cut = only_tools(CutLocalDropShort);
     let layer = layers::layer(args.deadline);
     if args.layers.round_handler() {

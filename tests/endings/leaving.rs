@@ -67,7 +67,7 @@ pub(crate) async fn a_call_whose_client_leaves(
         Transport::Stateless | Transport::Json => ("abandoned", Some("disconnected")),
         Transport::Stateful => ("abandoned", Some("session_ended")),
         // Whether client or server ended the one stream between them, rmcp does not tell.
-        Transport::Duplex | Transport::Stdio | Transport::Stdio2026 => ("abandoned", None),
+        _ => ("abandoned", None),
     };
     check_end(client, "a call whose client leaves", &id, outcome, reason).await
 }

@@ -19,77 +19,16 @@ use super::{
     messages::{Revision, call_params, initialize_params, notification},
     process::Process,
     server::{self, Misbehaving},
+    socket::Socket,
+    transport::{Layers, Transport},
 };
 
 const MISBEHAVING: &str = "misbehaving_server";
 
-/// A way to the server, and the revision spoken on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    /// A pipe in this process.
-    Duplex,
-    /// A child process.
-    Stdio,
-    /// A child process, in the revision without `initialize`.
-    Stdio2026,
-    /// HTTP with sessions.
-    Stateful,
-    /// HTTP without sessions, answers as SSE.
-    Stateless,
-    /// HTTP without sessions, answers as JSON.
-    Json,
-    /// HTTP in the revision without sessions, answers as SSE.
-    Http2026,
-    /// HTTP in the revision without sessions, answers as JSON.
-    Json2026,
-}
-
-impl Transport {
-    pub const ALL: [Self; 8] = [
-        Self::Duplex,
-        Self::Stdio,
-        Self::Stdio2026,
-        Self::Stateful,
-        Self::Stateless,
-        Self::Json,
-        Self::Http2026,
-        Self::Json2026,
-    ];
-
-    pub fn revision(self) -> Revision {
-        match self {
-            Self::Stdio2026 | Self::Http2026 | Self::Json2026 => Revision::V2026,
-            _ => Revision::V2025,
-        }
-    }
-
-    /// The server's `--mode`; `None` without HTTP.
-    fn mode(self) -> Option<&'static str> {
-        match self {
-            Self::Duplex | Self::Stdio | Self::Stdio2026 => None,
-            // A server with sessions serves the newer revision without any.
-            Self::Stateful | Self::Http2026 => Some("stateful"),
-            Self::Stateless => Some("stateless"),
-            Self::Json | Self::Json2026 => Some("json"),
-        }
-    }
-}
-
-/// Whether the server has the layers of this crate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layers {
-    None,
-    /// Round the handler.
-    Typed,
-    /// Round the HTTP service.
-    Http,
-    /// Round both.
-    Both,
-}
-
 enum Wire {
     Lines(Lines),
     Http(Http),
+    Socket(Socket),
 }
 
 /// A client, and with it the server that it is the only client of.
@@ -160,7 +99,11 @@ impl Client {
             None => Self::over_stdio(Process::start(example, &flags), revision),
             Some(mode) => {
                 let flags = [&["--http", "127.0.0.1:0", "--mode", mode], &*flags].concat();
-                Self::over_http(Process::start(example, &flags), revision).await
+                let process = Process::start(example, &flags);
+                match transport {
+                    Transport::WebSocket => Self::over_socket(process, revision).await,
+                    _ => Self::over_http(process, revision).await,
+                }
             }
         }
     }
@@ -192,6 +135,14 @@ impl Client {
         let stdout = process.child.stdout.take().expect("a piped stdout");
         let stdin = process.child.stdin.take().expect("a piped stdin");
         let wire = Wire::Lines(Lines::open(stdout, stdin, inbox.clone()));
+        let mut client = Self::new(wire, revision, inbox, process.logs.clone());
+        client._process = Some(process);
+        client
+    }
+
+    async fn over_socket(process: Process, revision: Revision) -> Self {
+        let inbox = Inbox::default();
+        let wire = Wire::Socket(Socket::open(&process.address().await, inbox.clone()).await);
         let mut client = Self::new(wire, revision, inbox, process.logs.clone());
         client._process = Some(process);
         client
@@ -246,7 +197,7 @@ impl Client {
     /// Opens the stream on which a session's server sends what it sends by itself.
     pub async fn listen(&self) {
         match &self.wire {
-            Wire::Lines(_) => panic!("everything comes on one stream"),
+            Wire::Lines(_) | Wire::Socket(_) => panic!("everything comes on one stream"),
             Wire::Http(http) => http.listen().await,
         }
     }
@@ -263,6 +214,7 @@ impl Client {
         let message = self.message(&id, "initialize", params);
         match &self.wire {
             Wire::Lines(lines) => lines.send(&message.to_string()).await,
+            Wire::Socket(socket) => socket.send(&message.to_string()).await,
             Wire::Http(http) => http.initialize(&id, &message).await,
         }
         let answer = self.wait(&id).await;
@@ -301,6 +253,7 @@ impl Client {
         let message = self.message(id, method, params);
         match &self.wire {
             Wire::Lines(lines) => lines.send(&message.to_string()).await,
+            Wire::Socket(socket) => socket.send(&message.to_string()).await,
             Wire::Http(http) => http.start(id, &message),
         }
     }
@@ -316,6 +269,7 @@ impl Client {
         let message = notification(method, &params);
         match &self.wire {
             Wire::Lines(lines) => lines.send(&message.to_string()).await,
+            Wire::Socket(socket) => socket.send(&message.to_string()).await,
             Wire::Http(http) => {
                 http.send(&message).await;
             }
@@ -326,7 +280,7 @@ impl Client {
     pub async fn send_line(&self, text: &str) {
         match &self.wire {
             Wire::Lines(lines) => lines.send(text).await,
-            Wire::Http(_) => panic!("HTTP has no lines"),
+            Wire::Http(_) | Wire::Socket(_) => panic!("only a pipe has lines"),
         }
     }
 
@@ -345,7 +299,7 @@ impl Client {
     /// Hangs up on the answer to one request, which cancels it from 2026-07-28 on alone.
     pub fn hang_up(&self, id: &Value) {
         match &self.wire {
-            Wire::Lines(_) => panic!("all requests share one stream"),
+            Wire::Lines(_) | Wire::Socket(_) => panic!("all requests share one stream"),
             Wire::Http(http) => http.hang_up(id),
         }
     }
@@ -355,6 +309,7 @@ impl Client {
     pub async fn close(&self) {
         match &self.wire {
             Wire::Lines(lines) => lines.close().await,
+            Wire::Socket(socket) => socket.close().await,
             Wire::Http(http) => http.close().await,
         }
     }

@@ -22,20 +22,23 @@ mod messages;
 mod process;
 pub(crate) mod readiness;
 mod sse;
+mod transport;
 
 /// The server of the example, to serve in this process.
 #[path = "../../examples/misbehaving_server/server/mod.rs"]
 pub(crate) mod server;
+mod socket;
 
 use std::time::Duration;
 
 pub use self::{
     answer::Answer,
-    client::{Client, Layers, Transport},
+    client::Client,
     inbox::Inbox,
     logs::{Event, Logs},
     messages::Revision,
     process::binary,
+    transport::{Layers, Transport},
 };
 
 /// How long to wait for what should come at once. A guard against hangs, not a measurement.

@@ -55,9 +55,17 @@ const ON_ITS_OWN_STREAM: &[Difference] = &[Difference {
     makes: |row| Row { progress: 0, ..row },
 }];
 
+/// The same over a WebSocket.
+const OVER_A_WEB_SOCKET: &[Difference] = &[Difference {
+    has: |row| row.progress > 0,
+    reason: "tower-mcp sends no notifications there",
+    makes: |row| Row { progress: 0, ..row },
+}];
+
 /// The table, as it comes out over this transport and with these layers.
 pub(crate) fn rows(transport: Transport, layers: Layers) -> Vec<Row> {
-    let (round_http, on_its_own_stream) = match (layers, transport) {
+    let (round_http, of_transport) = match (layers, transport) {
+        (_, Transport::WebSocket) => (NONE, OVER_A_WEB_SOCKET),
         (Layers::Http, Transport::Http2026 | Transport::Json2026) => {
             (ROUND_HTTP, ON_ITS_OWN_STREAM)
         }
@@ -66,7 +74,7 @@ pub(crate) fn rows(transport: Transport, layers: Layers) -> Vec<Row> {
     };
     let mut rows: Vec<Row> = rows::all();
     rows.extend(rows::all().into_iter().filter(|row| tool(row) == "fail_protocol").map(refused));
-    for difference in ALWAYS.iter().chain(round_http).chain(on_its_own_stream) {
+    for difference in ALWAYS.iter().chain(round_http).chain(of_transport) {
         assert!(rows.iter().any(difference.has), "no row has it: {}", difference.reason);
         rows = rows.into_iter().map(|row| difference.apply(row)).collect();
     }

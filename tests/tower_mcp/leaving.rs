@@ -33,6 +33,9 @@ pub(crate) async fn calls_without_a_client(
     transport: Transport,
     layers: Layers,
 ) -> Vec<String> {
+    if transport == Transport::WebSocket {
+        return cancelled_in_vain(client).await;
+    }
     let mut wrong = Vec::new();
     let calls = [
         ("a call that ignores its cancel and returns later", json!({ "ms": 1500 })),
@@ -56,6 +59,20 @@ pub(crate) async fn calls_without_a_client(
     let (outcome, reason) = CANCELLED;
     let name = "a cancelled call that never returns";
     wrong.extend(check_end(client, name, &unending, outcome, reason).await);
+    wrong
+}
+
+/// Over a WebSocket tower-mcp reads no message before it has answered the last one, the end of the
+/// connection included: what is cancelled has ended, and what never ends is never left.
+async fn cancelled_in_vain(client: &Client) -> Vec<String> {
+    let name = "a call that is cancelled in vain";
+    let id = start(client, "slow", json!({ "ms": 200 })).await;
+    client.cancel(&id).await;
+    let mut wrong = check_end(client, name, &id, "completed", None).await;
+    if client.wait(&id).await.text() != "slept 200 ms" {
+        wrong.push(format!("'{name}': it is not answered"));
+    }
+    client.close().await;
     wrong
 }
 

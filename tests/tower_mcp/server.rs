@@ -12,7 +12,7 @@ use crate::{
 #[test]
 fn its_flags_are_those_of_the_other_server() {
     for (flags, says) in [
-        (&["--mode", "statefull"][..], "write one of stateful, stateless, json"),
+        (&["--mode", "statefull"][..], "write one of stateful, stateless, json, websocket"),
         (&["--layers", "http"], "write --http ADDR, or --layers typed"),
         (&["--verbose"], "--deadline, --panic-hook, --help"),
     ] {

@@ -35,7 +35,8 @@
 //! `notifications/cancelled`, or, from 2026-07-28 on, by closing its stream, is logged as such. For that
 //! each recorded request is given a token of its own where it has none, which its handler is told to
 //! stop by; of a `drain_timeout` that is up on stdio, and fires no token of a request's own, a handler
-//! is then told by being dropped, half a second later.
+//! is then told by being dropped, half a second later. Over a WebSocket tower-mcp reads nothing while a
+//! call runs, so that none is cancelled or left there.
 //!
 //! What is no JSON-RPC at all, and what its transports answer before the router.
 //!
