@@ -1,5 +1,5 @@
-//! Our layers among tower's and tower-http's, on either side of them: what the client gets, and what
-//! is logged. The table is a page of the documentation, `src/composition.md`, and what stands there is
+//! Our layers among tower's and tower-http's, on either side of them: what the client gets, what is
+//! logged, and who waits for whom. The table is a page of the documentation, `src/composition.md`, and what stands there is
 //! what happens here. `UPDATE_DOCS=1 cargo test --all-features --test composition` writes it anew.
 
 #![allow(
@@ -18,6 +18,8 @@ mod http;
 mod page;
 #[path = "composition/peers.rs"]
 mod peers;
+#[path = "composition/readiness.rs"]
+mod readiness;
 #[path = "composition/run.rs"]
 mod run;
 #[path = "composition/typed.rs"]
