@@ -3,6 +3,10 @@
 //! [`rmcp`] and [`tower_mcp`] are such bindings, made of nothing that is not public here; [`http`] is
 //! one of another kind, since an HTTP request has yet to be read.
 //!
+//! A binding that wraps more than a service, as [`rmcp`] does, works on calls itself: [`call_of`] finds
+//! a request's, a [`Seat`] keeps it open, [`Call::decide`] and [`Call::report`] say what became of it,
+//! and [`catch`] makes errors of panics. Work behind an answer goes in [`contain`](crate::contain).
+//!
 //! The layers know no protocol library. A binding implements [`McpRequest`] and [`McpReply`] for
 //! the request and the answer of a tower service, and every layer of this crate works on it.
 //!
@@ -96,7 +100,6 @@
 //! # }
 //! ```
 
-#[cfg(any(feature = "http", feature = "rmcp", feature = "tower-mcp"))]
 mod client;
 #[cfg(feature = "http")]
 pub mod http;
@@ -114,16 +117,22 @@ use std::{
     task::{Context, Poll},
 };
 
-pub use self::view::{Answer, ErrorView, ResultView, TaskEnd, TaskView};
-pub use crate::call::{NewTask, TaskForm, TaskStatus};
+pub use self::{
+    client::InlineClient,
+    view::{Answer, ErrorView, ResultView, TaskEnd, TaskView},
+};
 use crate::{
     call::{Call, Kind, Origin, RequestId, Scoped},
     outcome::Reason,
     tool_error::Rendering,
 };
+pub use crate::{
+    call::{NewTask, Seat, TaskForm, TaskStatus},
+    unwind::catch,
+};
 
 /// The key in `_meta` under which a result names the task that it is of.
-pub(crate) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// A request as the layers see it.
 pub trait McpRequest {
@@ -251,9 +260,9 @@ pub(crate) fn scoped<R: McpRequest, F>(call: Option<Call>, kind: Kind, future: F
     Scoped::new(call, kind, future)
 }
 
-/// The call of a request: the one that a layer further out has begun, or, where this layer needs
-/// one, a new one.
-pub(crate) fn call_of<R: McpRequest>(request: &mut R, is_needed: bool) -> Option<Call> {
+/// The call of a request: the one that a layer further out has begun, or, where the caller needs one, a
+/// new one. For layers and bindings that work on a call themselves, in a [`Seat`].
+pub fn call_of<R: McpRequest>(request: &mut R, is_needed: bool) -> Option<Call> {
     if let Some(call) = request.call() {
         return Some(call.clone());
     }

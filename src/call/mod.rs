@@ -38,7 +38,6 @@ pub(crate) use self::{
     ending::report_without_call,
     hold::Hold,
     name::Name,
-    seat::Seat,
     sink::Sink,
     tasks::{Remembered, find as find_task},
 };
@@ -47,6 +46,7 @@ pub use self::{
     id::CallId,
     record::{Client, Kind, Origin, Record, RequestId, Session, TraceContext},
     scope::Scoped,
+    seat::Seat,
     task::{NewTask, TaskForm, TaskStatus},
     verdict::Verdict,
 };
@@ -120,7 +120,7 @@ struct State {
 }
 
 impl Call {
-    /// Begins the record of a request.
+    /// Begins the record of a request. Of the names as much is kept as is ever shown.
     #[must_use]
     pub fn begin(
         kind: Kind,
@@ -128,6 +128,12 @@ impl Call {
         tool: Option<&str>,
         request_id: Option<RequestId>,
     ) -> Self {
+        let method = match method {
+            Cow::Owned(method) if method.len() > text::RAW_NAME_CHARS => {
+                text::cut(&method, text::RAW_NAME_CHARS).into_owned().into()
+            }
+            method => method,
+        };
         Self::new(CallId::next(), kind, method, tool, request_id)
     }
 
@@ -243,7 +249,7 @@ impl Call {
         id: Option<&RequestId>,
     ) -> bool {
         self.0.kind == kind
-            && self.0.method == method
+            && self.0.method == text::cut(method, text::RAW_NAME_CHARS)
             && self.0.request_id.as_ref() == id
             && match (self.raw_tool(), tool) {
                 (Some(known), Some(tool)) => known == text::prefix(tool, text::RAW_NAME_CHARS),
@@ -311,7 +317,7 @@ impl Call {
     }
 
     /// Takes a seat: the call stays open at least until it is given up.
-    pub(crate) fn sit(self) -> Seat {
+    pub fn sit(self) -> Seat {
         self.0.seats.fetch_add(1, Ordering::Relaxed);
         Seat::new(self)
     }

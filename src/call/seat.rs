@@ -7,11 +7,12 @@ use crate::{
     outcome::{Actor, Code},
 };
 
-/// Held by a layer for as long as it works on a call. The last one that is given up closes the
-/// call: with the verdict, or, where there is none, as abandoned; as a panic where the thread
-/// unwinds.
+/// Held by a layer, or by a binding, for as long as it works on a call: see [`Call::sit`]. The last one
+/// that is given up closes the call: with the verdict, or, where there is none, as abandoned; as a
+/// panic where the thread unwinds.
 #[derive(Debug)]
-pub(crate) struct Seat {
+#[must_use = "a seat that is dropped is given up"]
+pub struct Seat {
     call: Call,
 }
 
@@ -20,7 +21,9 @@ impl Seat {
         Self { call }
     }
 
-    pub(crate) fn call(&self) -> &Call {
+    /// The call.
+    #[must_use]
+    pub fn call(&self) -> &Call {
         &self.call
     }
 }

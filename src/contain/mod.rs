@@ -18,8 +18,6 @@ use tower::BoxError;
 
 #[cfg(feature = "http")]
 pub(crate) use self::layer::Settings;
-#[cfg(feature = "rmcp")]
-pub(crate) use self::work::{Guarded, background};
 pub use self::{
     future::ContainFuture,
     layer::ContainLayer,

@@ -13,11 +13,17 @@ use crate::outcome::Cause;
 /// Bytes of a panic's payload that are looked at.
 const PAYLOAD_BYTES: usize = 4096;
 
-/// Runs `work` and gives the cause of its panic, if it had one, as an error.
+/// Runs `work` and gives the cause of its panic, if it had one, as an error: with the place, where the
+/// [panic hook](crate::install_panic_hook) is installed. What the panic leaves behind is dropped, whatever
+/// its destructor does.
 ///
 /// State that `work` shares with others may be half changed after a panic; it is the caller's to
 /// use nothing of it again but its destructor.
-pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Cause> {
+///
+/// # Errors
+///
+/// The cause of the panic, for a [`Verdict`](crate::Verdict).
+pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Cause> {
     let contained = hook::Contained::enter();
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(value) => Ok(value),

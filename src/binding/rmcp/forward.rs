@@ -13,10 +13,10 @@ use tower_service::Service;
 
 use super::{Contained, Layered, RmcpReply, RmcpRequest, connection::Key};
 use crate::{
-    call::{CallId, Kind, Verdict, report_without_call},
+    binding::catch,
+    call::{Call, Kind, Verdict},
     outcome::{Actor, Cause, Code},
     tool_error::Rendering,
-    unwind,
 };
 
 /// What of a reply a method of rmcp's trait returns.
@@ -78,9 +78,9 @@ fn mismatch() -> ErrorData {
 
 /// The fixed text, with `fault` in the log under its reference.
 fn internal_error(method: &'static str, fault: Verdict) -> ErrorData {
-    let reference = CallId::next();
-    report_without_call(reference, Kind::Request, method, fault);
-    super::reply::error_data(Rendering::fault(Kind::Request, None, reference))
+    let call = Call::begin(Kind::Request, method.into(), None, None);
+    call.report(fault);
+    super::reply::error_data(Rendering::fault(Kind::Request, None, call.id()))
 }
 
 /// The methods that only differ in the types of request and result.
@@ -259,7 +259,7 @@ where
         &self,
         request: &InitializeRequestParams,
     ) -> Result<InitializeResult, ErrorData> {
-        unwind::catch(|| self.handler.negotiate_initialize(request))
+        catch(|| self.handler.negotiate_initialize(request))
             .unwrap_or_else(|cause| Err(internal_error("initialize", panicked(cause))))
     }
 
@@ -277,8 +277,8 @@ where
 
 /// What `ask` returns; nothing, and a `tool_failed` event, where it panics.
 fn guarded<T>(method: &'static str, ask: impl FnOnce() -> Option<T>) -> Option<T> {
-    unwind::catch(ask).unwrap_or_else(|cause| {
-        report_without_call(CallId::next(), Kind::Request, method, panicked(cause));
+    catch(ask).unwrap_or_else(|cause| {
+        Call::begin(Kind::Request, method.into(), None, None).report(panicked(cause));
         None
     })
 }

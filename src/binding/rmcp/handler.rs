@@ -18,10 +18,9 @@ use tower_service::Service;
 
 use super::{RmcpReply, RmcpRequest, request::Message};
 use crate::{
-    binding::{McpRequest as _, schema::admits},
+    binding::{McpRequest as _, catch, schema::admits},
     call::{Name, Scoped},
     tool_error::Declaration,
-    unwind,
 };
 
 /// The innermost service: calls the wrapped handler.
@@ -145,7 +144,7 @@ fn add_structured_record<H: ServerHandler>(handler: &H, name: &Name, result: &mu
         return;
     };
     // It may panic, and the failure that was declared is to stand all the same.
-    let tool = unwind::catch(|| handler.get_tool(name.as_str())).ok().flatten();
+    let tool = catch(|| handler.get_tool(name.as_str())).ok().flatten();
     let schema = tool.and_then(|tool| tool.output_schema);
     if schema.is_some_and(|schema| admits(&schema, record)) {
         result.structured_content = Some(record.clone());

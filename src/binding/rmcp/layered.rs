@@ -16,11 +16,10 @@ use tower_service::Service;
 
 use super::{HandlerService, RmcpReply, RmcpRequest, connection::Connection};
 use crate::{
-    binding::{McpReply as _, McpRequest as _, call_of},
-    call::{Call, CallId, Kind, Seat, Verdict, report_without_call},
+    binding::{McpReply as _, McpRequest as _, Seat, call_of, catch},
+    call::{Call, CallId, Kind, Verdict},
     outcome::{Actor, Code},
     tool_error::Rendering,
-    unwind,
 };
 
 /// Puts layers round a handler.
@@ -135,16 +134,16 @@ where
     pub(super) fn run(&self, request: RmcpRequest) -> Run<S> {
         super::check_version();
         // A user's service may panic when it is cloned.
-        match unwind::catch(|| self.service.clone()) {
+        match catch(|| self.service.clone()) {
             Ok(service) => {
                 let (service, request) = (Some(service), Some(request));
                 Run { state: State::Waiting { service, request } }
             }
             Err(cause) => {
-                let (reference, kind) = (CallId::next(), request.kind());
-                let fault = Verdict::fault(Code::PANIC, Actor::Operator, Some(cause));
-                report_without_call(reference, kind, "", fault);
-                Run { state: State::Unserved { reply: Some(unanswered(kind, reference)) } }
+                let kind = request.kind();
+                let call = Call::begin(kind, "".into(), None, None);
+                call.report(Verdict::fault(Code::PANIC, Actor::Operator, Some(cause)));
+                Run { state: State::Unserved { reply: Some(unanswered(kind, call.id())) } }
             }
         }
     }
@@ -194,7 +193,7 @@ where
                     };
                     let future = service.call(request);
                     // Or when it is dropped.
-                    unwind::drop_shielded(waiting.take());
+                    let _ = catch(|| drop(waiting.take()));
                     future
                 }
                 StateProjection::Running { future } => {

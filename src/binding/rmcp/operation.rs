@@ -8,11 +8,7 @@ use rmcp::{
 };
 
 use super::reply::error_data;
-use crate::{
-    call::{Kind, Scoped},
-    contain::{Guarded, background},
-    tool_error::ToolError,
-};
+use crate::{call::Kind, contain::contain, tool_error::ToolError};
 
 /// The error of an operation: a [`ToolError`], rmcp's `ErrorData`, or rmcp's `TaskExit`.
 pub trait OperationError {
@@ -84,23 +80,21 @@ where
     E: OperationError,
 {
     move |context| {
-        let call = background();
         // Converted in there, where the call is in scope, and what panics meanwhile is caught.
-        let guarded = Guarded::new(|| {
+        let contained = contain(|| {
             let operation = operation(context);
             async move {
-                match operation.await {
+                Ok::<_, ToolError>(match operation.await {
                     Ok(value) => end_of(value),
                     Err(error) => error.into_end(),
-                }
+                })
             }
         });
-        Box::pin(Scoped::new(Some(call.clone()), call.kind(), async move {
-            guarded.await.unwrap_or_else(|cause| {
-                let panicked = ToolError::panic(call, cause);
-                Err(error_data(panicked.render(Kind::ToolCall)).into())
-            })
-        }))
+        Box::pin(async move {
+            contained
+                .await
+                .unwrap_or_else(|panicked| Err(error_data(panicked.render(Kind::ToolCall)).into()))
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use rmcp::{
 
 use super::{ClientGone, RmcpReply, connection::Connection};
 use crate::{
-    binding::{McpRequest, client::InlineClient},
+    binding::{InlineClient, McpRequest},
     call::{Call, Client, Kind, Origin, RequestId, Session, TraceContext},
 };
 
@@ -231,12 +231,8 @@ impl RmcpRequest {
 
     fn client(&self) -> Option<Arc<dyn Client>> {
         if let Some(info) = self.own_meta().and_then(|meta| meta.0.get(META_CLIENT_INFO)) {
-            let text = |key| {
-                info.get(key)?
-                    .as_str()
-                    .map(|text| crate::text::cut(text, crate::text::RAW_NAME_CHARS).into())
-            };
-            return Some(Arc::new(InlineClient { name: text("name"), version: text("version") }));
+            let text = |key| info.get(key)?.as_str();
+            return Some(Arc::new(InlineClient::new(text("name"), text("version"))));
         }
         if let Some(ClientRequest::InitializeRequest(request)) = self.request() {
             return Some(Arc::new(request.params.clone()));
@@ -283,11 +279,7 @@ impl McpRequest for RmcpRequest {
                 CallToolRequestMethod::VALUE.into()
             }
             Message::Request(request, _) | Message::Listen(request, _) => match &**request {
-                ClientRequest::CustomRequest(request) => {
-                    crate::text::cut(&request.method, crate::text::RAW_NAME_CHARS)
-                        .into_owned()
-                        .into()
-                }
+                ClientRequest::CustomRequest(request) => request.method.clone().into(),
                 request => request.method().to_owned().into(),
             },
             Message::Notification(notification) => match &notification.0 {
@@ -300,9 +292,7 @@ impl McpRequest for RmcpRequest {
                     "notifications/roots/list_changed".into()
                 }
                 ClientNotification::CustomNotification(notification) => {
-                    crate::text::cut(&notification.method, crate::text::NAME_CHARS)
-                        .into_owned()
-                        .into()
+                    notification.method.clone().into()
                 }
                 _ => "notifications".into(),
             },

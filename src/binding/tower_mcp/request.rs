@@ -9,10 +9,9 @@ use tower_mcp::{
 
 use super::{Carried, ClientGone};
 use crate::{
-    binding::{McpRequest, client::InlineClient},
+    binding::{InlineClient, McpRequest},
     call::{Call, Client, Kind, Origin, RequestId, TraceContext},
     outcome::Reason,
-    text,
 };
 
 /// The first revision without sessions. Revisions are dates, which compare as text.
@@ -34,7 +33,7 @@ impl McpRequest for RouterRequest {
     fn method(&self) -> Cow<'static, str> {
         match &self.inner {
             Message::CallTool(_) => Cow::Borrowed("tools/call"),
-            inner => text::cut(inner.method_name(), text::RAW_NAME_CHARS).into_owned().into(),
+            inner => inner.method_name().to_owned().into(),
         }
     }
 
@@ -71,15 +70,10 @@ impl McpRequest for RouterRequest {
             _ => meta.and_then(|meta| meta.client_info.as_ref()),
         };
         let client = info.map(|client| {
-            let name = |text: &str| text::cut(text, text::RAW_NAME_CHARS).into();
-            let client = InlineClient {
-                name: Some(name(&client.name)),
-                version: Some(name(&client.version)),
-            };
+            let client = InlineClient::new(Some(&client.name), Some(&client.version));
             Arc::new(client) as Arc<dyn Client>
         });
-        let version = version(self)
-            .map(|version| text::cut(version, text::RAW_NAME_CHARS).into_owned().into());
+        let version = version(self).map(|version| version.to_owned().into());
         let trace = self.extensions.get::<Traced>().and_then(|trace| {
             TraceContext::parse(&format!("00-{}-{}-01", trace.trace_id(), trace.parent_id()))
         });

@@ -271,8 +271,8 @@ fn client(facts: &ClientFacts) -> Option<Arc<dyn Client>> {
     if facts.name.is_absent() && facts.version.is_absent() {
         return None;
     }
-    let text = |fact: &Text| text(fact).map(String::into_boxed_str);
-    Some(Arc::new(InlineClient { name: text(&facts.name), version: text(&facts.version) }))
+    let (name, version) = (text(&facts.name), text(&facts.version));
+    Some(Arc::new(InlineClient::new(name.as_deref(), version.as_deref())))
 }
 
 fn text(fact: &Text) -> Option<String> {
