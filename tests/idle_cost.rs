@@ -105,6 +105,8 @@ fn over_typed(method: &'static str) -> u64 {
 
 const RESULT: &str = r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#;
 
+type Answered = Result<Response<Full<Bytes>>, Infallible>;
+
 /// A server that takes a request for what it is, without a look at it.
 fn server<B>(
     status: u16,
@@ -114,7 +116,7 @@ fn server<B>(
     Request<B>,
     Response = Response<Full<Bytes>>,
     Error = Infallible,
-    Future = Ready<Result<Response<Full<Bytes>>, Infallible>>,
+    Future = Ready<Answered>,
 > + Clone {
     service_fn(move |_| {
         let body = Full::new(Bytes::from_static(body.as_bytes()));
