@@ -17,6 +17,7 @@ pub(crate) fn router() -> McpRouter {
         .server_info("misbehaving_tower_mcp", env!("CARGO_PKG_VERSION"))
         .tools(tools::all())
         .tool(tasks::task())
+        .with_tasks()
         .prompt(prompt());
     HOWS.iter().fold(router, |router, how| router.resource(resource(how)))
 }

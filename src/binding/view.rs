@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::{
-    call::{NewTask, TaskStatus},
-    tool_error::Declaration,
+    call::{Call, Kind, NewTask, TaskStatus},
+    classify::judge_error_of,
+    tool_error::{Declaration, Rendering},
 };
 
 /// What an answer says.
@@ -112,6 +113,24 @@ impl<'a> ErrorView<'a> {
             message: error.get("message").and_then(Value::as_str).unwrap_or_default(),
             data: error.get("data"),
         }
+    }
+
+    /// What a tool's client is told in the place of this error, where its text is not for the client: of
+    /// one that blames the server and declares nothing. What it says is then left with the
+    /// [current call](Call::current), for the log.
+    ///
+    /// Layers do so with every answer that passes them. This is for an error that goes out another way as
+    /// well, as what a task ends in does in a notification.
+    #[must_use]
+    pub fn withheld(&self) -> Option<Rendering> {
+        let call = Call::current().unwrap_or_else(|| Call::begin_unrecorded(Kind::ToolCall));
+        let judgement = judge_error_of(&call, self);
+        if !judgement.withhold {
+            return None;
+        }
+        let rendering = Rendering::fault(Kind::ToolCall, None, call.id());
+        call.deposit(judgement.verdict.told(rendering.text.clone()));
+        Some(rendering)
     }
 }
 

@@ -1,5 +1,5 @@
-//! The table of `tasks.rs` over tower-mcp, whose tasks are those of 2025-11-25: a call asks for
-//! one, and `tasks/get` says what it ended in.
+//! The table of `tasks.rs` over tower-mcp. Its tasks in sessions are those of 2025-11-25, but that a
+//! call asks for one and `tasks/get` says what it ended in; from 2026-07-28 on they are the extension's.
 
 use serde_json::{Value, json};
 
@@ -12,12 +12,25 @@ use crate::{
 };
 use table::{Row, Told};
 
-const WAYS: [(Transport, Layers); 4] = [
+const WAYS: [(Transport, Layers); 8] = [
     (Transport::Stdio, Layers::Typed),
     (Transport::Stateful, Layers::Typed),
     (Transport::Stateful, Layers::Http),
     (Transport::Json, Layers::Both),
+    (Transport::Stdio2026, Layers::Typed),
+    (Transport::Http2026, Layers::Typed),
+    (Transport::Http2026, Layers::Http),
+    (Transport::Json2026, Layers::Both),
 ];
+
+/// These parameters, with what a client says of itself from 2026-07-28 on that wants tasks.
+fn with_capability(client: &Client, mut params: Value) -> Value {
+    if client.is_2026() {
+        let capability = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+        params["_meta"] = json!({ "io.modelcontextprotocol/clientCapabilities": capability });
+    }
+    params
+}
 
 fn rows() -> Vec<Row> {
     table::all(Layers::Typed)
@@ -51,7 +64,8 @@ async fn a_cancelled_task_is_logged_as_cancelled() {
     for (transport, layers) in WAYS {
         let client = Client::connect_to(EXAMPLE, transport, layers).await;
         let (task, id) = create(&client, json!({ "ends": "never", "ms": 60_000 })).await;
-        client.request("tasks/cancel", json!({ "taskId": task })).await;
+        let params = with_capability(&client, json!({ "taskId": task }));
+        client.request("tasks/cancel", params).await;
         let ended = until_ended(&client, &task).await;
         assert_eq!(status(&ended), Some("cancelled"), "{transport:?}: {ended:?}");
         let end = end_of(&client, &id).await;
@@ -72,11 +86,16 @@ async fn a_call_that_asks_for_no_task_is_refused() {
 
 /// Creates a task. Returns its id, and that of the call.
 async fn create(client: &Client, arguments: Value) -> (String, Value) {
-    let task = json!({ "ttl": 300_000 });
-    let params = json!({ "name": "task", "arguments": arguments, "task": task });
-    let id = client.start("tools/call", params).await;
+    let mut params = json!({ "name": "task", "arguments": arguments });
+    if !client.is_2026() {
+        params["task"] = json!({ "ttl": 300_000 });
+    }
+    let id = client.start("tools/call", with_capability(client, params)).await;
     let answer = client.wait(&id).await;
-    let task = answer.result().and_then(|result| result["task"]["taskId"].as_str());
+    let task = answer.result().and_then(|result| {
+        let flat = result.get("taskId");
+        flat.or_else(|| result.pointer("/task/taskId"))?.as_str()
+    });
     let task = task.unwrap_or_else(|| panic!("no task: {answer:?}")).to_owned();
     let deferred = client.logs().wait_for_event(&id, "tool_call_deferred").await;
     let deferred = deferred.expect("a line about the task's beginning");
@@ -86,7 +105,7 @@ async fn create(client: &Client, arguments: Value) -> (String, Value) {
 }
 
 async fn get(client: &Client, task: &str) -> Answer {
-    client.request("tasks/get", json!({ "taskId": task })).await
+    client.request("tasks/get", with_capability(client, json!({ "taskId": task }))).await
 }
 
 async fn until_ended(client: &Client, task: &str) -> Answer {
@@ -152,7 +171,12 @@ fn check_whole(client: &Client) {
     let received = String::from_utf8_lossy(&client.bytes()).into_owned();
     for row in rows() {
         let is_secret = !matches!(row.told, Told::Said(_));
-        assert!(!is_secret || !received.contains(row.text), "the client received {}", row.text);
+        assert!(
+            !is_secret || !received.contains(row.text),
+            "the client received {}: {}",
+            row.text,
+            received.lines().find(|l| l.contains(row.text)).unwrap()
+        );
         let events = client.logs().of_target("tower_outcome");
         let tell = events.iter().filter(|event| format!("{event:?}").contains(row.text)).count();
         assert_eq!(tell, usize::from(row.ends != "ok"), "events that say {}", row.text);

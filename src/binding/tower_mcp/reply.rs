@@ -94,7 +94,7 @@ fn view(result: &CallToolResult) -> ResultView<'_> {
     }
 }
 
-fn error_view(error: &JsonRpcError) -> ErrorView<'_> {
+pub(super) fn error_view(error: &JsonRpcError) -> ErrorView<'_> {
     ErrorView { code: error.code.into(), message: &error.message, data: error.data.as_ref() }
 }
 

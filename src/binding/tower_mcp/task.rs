@@ -4,7 +4,10 @@ use std::{future::Future, pin::Pin};
 
 use tower_mcp::{Error, RequestContext, TaskContext, TaskOutcome, protocol::CallToolResult};
 
-use super::{Carried, reply::rpc_error};
+use super::{
+    Carried,
+    reply::{error_view, rpc_error},
+};
 use crate::{
     call::{Call, Kind, Scoped},
     contain::contain,
@@ -29,7 +32,7 @@ impl TaskError for ToolError {
 }
 
 /// As tower-mcp takes it: a task that is cancelled ends so, a JSON-RPC error is what it has `failed`
-/// with, and of any other error it tells nothing.
+/// with, but for the text of one that blames the server, and of any other error it tells nothing.
 impl TaskError for Error {
     fn into_end(self) -> Result<TaskOutcome, Error> {
         Err(self)
@@ -93,7 +96,7 @@ where
                     let ended = work.await;
                     Ok::<_, ToolError>(match ended {
                         Err(_) if watched.is_cancelled() => Err(Error::TaskCancelled),
-                        ended => ended.or_else(TaskError::into_end),
+                        ended => told(ended.or_else(TaskError::into_end)),
                     })
                 }
             });
@@ -102,6 +105,17 @@ where
             })
         };
         Box::pin(Scoped::new(call, Kind::ToolCall, work))
+    }
+}
+
+/// What may be told of it: tower-mcp does so in notifications as well, which pass the layers by.
+fn told(ended: Result<TaskOutcome, Error>) -> Result<TaskOutcome, Error> {
+    match ended {
+        Ok(TaskOutcome::Failed(error)) | Err(Error::JsonRpc(error)) => {
+            let withheld = error_view(&error).withheld();
+            Ok(TaskOutcome::Failed(withheld.map_or(error, rpc_error)))
+        }
+        ended => ended,
     }
 }
 
