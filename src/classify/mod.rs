@@ -10,9 +10,7 @@ mod table;
 mod task;
 
 pub(crate) use self::soft::Members;
-#[cfg(feature = "http")]
-pub(crate) use self::table::judge_error_of;
-pub(crate) use self::table::{Judgement, fault, judge};
+pub(crate) use self::table::{Judgement, fault, judge, judge_error_of};
 pub use self::{
     layer::ClassifyLayer,
     service::{Classify, ClassifyFuture},
