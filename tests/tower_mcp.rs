@@ -37,7 +37,7 @@ const EXAMPLE: &str = "misbehaving_tower_mcp";
 /// Goes through the whole table.
 async fn every_ending(transport: Transport, layers: Layers) {
     let client = Client::connect_to(EXAMPLE, transport, layers).await;
-    if matches!(transport, Transport::Stateful | Transport::Json) {
+    if matches!(transport, Transport::Stateful | Transport::Stateless | Transport::Json) {
         // What a server sends by itself comes here, the progress of a call included.
         client.listen().await;
     }
@@ -89,6 +89,7 @@ macro_rules! one_test_a_way {
 one_test_a_way! {
     over_stdio: Stdio, Typed;
     over_http_with_sessions: Stateful, Typed;
+    over_http_without_sessions: Stateless, Typed;
     over_http_with_json_answers: Json, Typed;
     over_stdio_in_2026_07_28: Stdio2026, Typed;
     over_http_in_2026_07_28: Http2026, Typed;
@@ -97,10 +98,12 @@ one_test_a_way! {
     over_a_web_socket: WebSocket, Typed;
     over_a_web_socket_that_both_are_round: WebSocket, Both;
     inside_http_layers_with_sessions: Stateful, Http;
+    inside_http_layers_without_sessions: Stateless, Http;
     inside_http_layers_with_json_answers: Json, Http;
     inside_http_layers_in_2026_07_28: Http2026, Http;
     inside_http_layers_with_json_answers_in_2026_07_28: Json2026, Http;
     inside_both_with_sessions: Stateful, Both;
+    inside_both_without_sessions: Stateless, Both;
     inside_both_with_json_answers: Json, Both;
 }
 
