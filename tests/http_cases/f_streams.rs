@@ -10,8 +10,8 @@ use tower_outcome::OutcomeLayer;
 
 use crate::{
     kit::{
-        Fake, Pen, Piece, Script, answers, call, data, event, guarded, is_error, is_pending, line,
-        lines, send, sse_response, success, whole_call,
+        Fake, Pen, Piece, Script, answers, call, data, error, event, guarded, is_error, is_pending,
+        line, lines, send, sse_response, success, whole_call,
     },
     support::Logs,
 };
@@ -135,5 +135,50 @@ async fn f19_a_stream_that_breaks_after_its_head_says_so_once() {
         assert_eq!(message["result"]["isError"], true);
         assert!(!got.text().contains("SECRET"));
         assert_eq!(lines(&logs).len(), 1);
+    }
+}
+
+/// A status of the server's own troubles, with a stream: what it says counts as it does in JSON.
+#[tokio::test]
+async fn f1_a_failing_status_with_a_stream_is_read_as_one_with_json() {
+    const SECRET: &str = "postgres://notes:hunter2@db";
+    let id = json!(7);
+    let declared = json!({ "outcome": "rejected", "code": "unknown_note" });
+    let data_of = json!({ "tower-outcome/failure": declared });
+    let refused = json!({ "code": -32602, "message": "No note at 'x'.", "data": data_of });
+    let declared = json!({ "jsonrpc": "2.0", "id": id, "error": refused }).to_string();
+    let upstream = "ERROR tool_call_failed fault upstream_error";
+    let comment = || ": still here\n\n".to_owned();
+    let rows: [(&str, Vec<String>, u16, &str); 6] = [
+        ("declared", vec![event(&declared)], 500, "INFO tool_call_failed rejected unknown_note"),
+        (
+            "declared, after a comment",
+            vec![comment(), event(&declared)],
+            500,
+            "INFO tool_call_failed rejected unknown_note",
+        ),
+        (
+            "undeclared",
+            vec![event(&error(&id, -32603, SECRET))],
+            200,
+            "ERROR tool_call_failed fault internal_error",
+        ),
+        ("nothing", vec![comment()], 200, upstream),
+        ("no JSON", vec![event(SECRET)], 200, upstream),
+        ("comments without an end", vec![comment(); 8000], 200, upstream),
+    ];
+    for (what, pieces, status, expected) in rows {
+        let (logs, _guard) = Logs::capture();
+        let sent = pieces.concat();
+        let service = answers(move || {
+            let mut response = sse_response(Script::of(pieces.clone().into_iter().map(data)));
+            *response.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
+            response
+        });
+        let got = send(OutcomeLayer::new().layer(service), call()).await;
+        assert_eq!((got.status, line(&whole_call(&logs)).as_str()), (status, expected), "{what}");
+        assert!(!got.text().contains(SECRET) && got.error.is_none(), "{what}: {got:?}");
+        assert_eq!(got.text() == sent, status == 500, "{what}: {got:?}");
+        assert_eq!(got.text().contains("This call was fine"), status == 200, "{what}: {got:?}");
     }
 }

@@ -93,8 +93,7 @@ async fn g15_the_codes_that_mean_something_to_a_transport_pass_with_their_data()
             json!({ "code": code, "message": "no", "data": { "supported": ["2025-11-25"] } });
         let text = json!({ "jsonrpc": "2.0", "id": 7, "error": error }).to_string();
         // tower-mcp answers so in a stream too.
-        let is_streamed = status_code < 500;
-        for is_stream in [false, true].into_iter().filter(|is_stream| is_streamed || !is_stream) {
+        for is_stream in [false, true] {
             let sent = if is_stream { event(&text) } else { text.clone() };
             let body = sent.clone();
             let (logs, _guard) = Logs::capture();

@@ -52,21 +52,7 @@ fn untold(row: &Row, carrier: Carrier, logs: &Logs, text: &str) -> Option<String
     (!is_told).then(|| format!("{}, {carrier:?}: in the log: {causes:?}", row.what))
 }
 
-#[tokio::test]
-async fn all_in_one_layer() {
-    check!(OutcomeLayer::new().max_request_bytes(MAX_REQUEST_BYTES), rows::all());
-}
-
-#[tokio::test]
-async fn in_layers_of_their_own() {
-    let log = LogLayer::new().max_request_bytes(MAX_REQUEST_BYTES);
-    check!(ServiceBuilder::new().layer(log).layer(ContainLayer::new()).into_inner(), rows::all());
-}
-
-#[tokio::test]
-async fn by_a_layer_that_does_not_log() {
-    check!(ContainLayer::new().max_request_bytes(MAX_REQUEST_BYTES), rows::all());
-}
+rows::in_every_layer!();
 
 #[tokio::test]
 async fn by_a_layer_that_watches_for_who_leaves() {

@@ -279,3 +279,26 @@ pub(crate) fn harmless() -> Vec<(Request<Full<Bytes>>, Value)> {
         })
         .collect()
 }
+
+/// A test for each layer that holds what must not go out, by a macro that checks these rows with it.
+macro_rules! in_every_layer {
+    () => {
+        #[tokio::test]
+        async fn all_in_one_layer() {
+            check!(OutcomeLayer::new().max_request_bytes(MAX_REQUEST_BYTES), rows::all());
+        }
+
+        #[tokio::test]
+        async fn in_layers_of_their_own() {
+            let log = LogLayer::new().max_request_bytes(MAX_REQUEST_BYTES);
+            let layers = ServiceBuilder::new().layer(log).layer(ContainLayer::new());
+            check!(layers.into_inner(), rows::all());
+        }
+
+        #[tokio::test]
+        async fn by_a_layer_that_does_not_log() {
+            check!(ContainLayer::new().max_request_bytes(MAX_REQUEST_BYTES), rows::all());
+        }
+    };
+}
+pub(crate) use in_every_layer;

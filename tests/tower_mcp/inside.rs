@@ -12,12 +12,14 @@ use std::{
 use serde_json::{Value, json};
 use tower::{ServiceBuilder, ServiceExt as _, timeout::TimeoutLayer, util::BoxCloneService};
 use tower_mcp::{
-    CallToolResult, Extensions, McpRouter, NoParams, RouterRequest, RouterResponse,
-    TaskSupportMode, Tool, ToolBuilder,
+    CallToolResult, Extensions, McpRouter, NoParams, RouterRequest, RouterResponse, TaskContext,
+    TaskOutcome, TaskSupportMode, Tool, ToolBuilder,
     protocol::{CallToolParams, McpNotification, McpRequest, McpResponse, RequestId},
 };
 use tower_outcome::{
-    ContainLayer, LogLayer, OutcomeLayer, ToolError, binding::tower_mcp::answering, only_tools,
+    ContainLayer, LogLayer, OutcomeLayer, ToolError,
+    binding::tower_mcp::{answering, contain_task},
+    only_tools,
 };
 
 use crate::support::{GUARD, Logs};
@@ -253,13 +255,53 @@ async fn a_tool_that_is_run_as_a_task_is_contained_by_its_own_layer() {
         .handler(answering(|NoParams {}| end("panics")))
         .layer(ContainLayer::new());
     let server = server(router(tool.build()), Round::Server);
-    let mut request = call(7, "panics");
+    let task = create_task(&server, "panics").await;
+    let told = until_ended(&server, &task).await;
+    assert_eq!(told["status"], "completed", "{told}");
+    assert!(told.to_string().contains("This call was fine"), "{told}");
+    let all = lines(&logs);
+    let of_tool: Vec<_> = all.iter().filter(|line| line.contains("tool_")).collect();
+    assert_eq!(of_tool, ["INFO tool_call_deferred -", "ERROR tool_call_failed panic"], "{all:?}");
+}
+
+/// What a task fails with that was told to stop is logged, as what any tool fails with after its cancel.
+#[tokio::test]
+async fn a_cancelled_task_leaves_its_cause() {
+    let (logs, _guard) = Logs::capture();
+    let stop = contain_task(|task: TaskContext, NoParams {}| async move {
+        task.cancelled().await;
+        Err::<TaskOutcome, ToolError>(std::io::Error::other("cannot close the index").into())
+    });
+    let tool = ToolBuilder::new("stop").live_task_handler_with_context(stop).build();
+    let server = server(router(tool), Round::Server);
+    let task = create_task(&server, "stop").await;
+    let params = serde_json::from_value(json!({ "taskId": task })).unwrap();
+    let request = RouterRequest { inner: McpRequest::CancelTask(params), ..call(9, "") };
+    server.clone().oneshot(request).await.unwrap().inner.unwrap();
+    assert_eq!(until_ended(&server, &task).await["status"], "cancelled");
+    let all = lines(&logs);
+    let mut of_tool: Vec<_> = all.iter().filter(|line| line.contains("tool_")).collect();
+    of_tool.sort();
+    let expected = [
+        "ERROR tool_failed internal_error",
+        "INFO tool_call_cancelled -",
+        "INFO tool_call_deferred -",
+    ];
+    assert_eq!(of_tool, expected, "{all:?}");
+}
+
+/// Calls a tool as a task; gives the task's id.
+async fn create_task(server: &Server, tool: &str) -> String {
+    let mut request = call(7, tool);
     if let McpRequest::CallTool(params) = &mut request.inner {
         params.task = Some(serde_json::from_value(json!({ "ttl": 60_000 })).unwrap());
     }
     let created = server.clone().oneshot(request).await.unwrap().inner.unwrap();
     let created = serde_json::to_value(&created).unwrap();
-    let task = created["task"]["taskId"].as_str().expect("a task").to_owned();
+    created["task"]["taskId"].as_str().expect("a task").to_owned()
+}
+
+async fn until_ended(server: &Server, task: &str) -> Value {
     let asked = async {
         loop {
             let params = serde_json::from_value(json!({ "taskId": task })).unwrap();
@@ -272,10 +314,5 @@ async fn a_tool_that_is_run_as_a_task_is_contained_by_its_own_layer() {
             tokio::task::yield_now().await;
         }
     };
-    let told = tokio::time::timeout(GUARD, asked).await.expect("it ends");
-    assert_eq!(told["status"], "completed", "{told}");
-    assert!(told.to_string().contains("This call was fine"), "{told}");
-    let all = lines(&logs);
-    let of_tool: Vec<_> = all.iter().filter(|line| line.contains("tool_")).collect();
-    assert_eq!(of_tool, ["INFO tool_call_deferred -", "ERROR tool_call_failed panic"], "{all:?}");
+    tokio::time::timeout(GUARD, asked).await.expect("it ends")
 }

@@ -69,7 +69,8 @@ impl Brief {
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => {
                         let data = bytes_of(data);
-                        self.read = self.read.saturating_add(data.len() as u64);
+                        // Each counts, so that there is an end to empty ones.
+                        self.read = self.read.saturating_add(data.len().max(1) as u64);
                         self.frames.push_back(data);
                         if self.read > MAX_BYTES {
                             let fault = Fault::nonsense("the body is longer than it said");

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use bytes::Bytes;
-use http::{Response, header::CONTENT_LENGTH, response};
+use http::{Response, StatusCode, header::CONTENT_LENGTH, response};
 use http_body::Body;
 
 use super::{
@@ -61,6 +61,9 @@ pub(super) fn release<R>(
         let body = write_head(&mut parts, &watched.answering.desk.exchange, &answers);
         watched.answering.set_whole(body);
         return Response::from_parts(parts, ResponseBody::ready(watched));
+    }
+    if watched.answering.is_ours() {
+        parts.status = StatusCode::OK;
     }
     if watched.answering.may_change_length() {
         parts.headers.remove(CONTENT_LENGTH);

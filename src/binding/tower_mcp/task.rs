@@ -94,10 +94,10 @@ where
                 let work = handler(task, input);
                 async move {
                     let ended = work.await;
-                    Ok::<_, ToolError>(match ended {
-                        Err(_) if watched.is_cancelled() => Err(Error::TaskCancelled),
-                        ended => told(ended.or_else(TaskError::into_end)),
-                    })
+                    let is_left = ended.is_err() && watched.is_cancelled();
+                    // What it failed with is logged beside its cancel.
+                    let told = told(ended.or_else(TaskError::into_end));
+                    Ok::<_, ToolError>(if is_left { Err(Error::TaskCancelled) } else { told })
                 }
             });
             contained.await.unwrap_or_else(|panicked| {

@@ -85,6 +85,14 @@ impl Desk {
         self.is_settled = self.exchange.is_unread();
     }
 
+    /// A message has gone by that goes on whatever it says.
+    pub(super) fn watch(&mut self, facts: &Facts, is_batch: bool) {
+        match is_batch {
+            true => self.decide(facts, None),
+            false => self.decide_alone(facts, None),
+        };
+    }
+
     /// The same of a message that stands in no array. An error without an id then answers all of a
     /// batch: the server could not even tell its messages apart.
     pub(super) fn decide_alone(&mut self, facts: &Facts, raw: Option<&[u8]>) -> Decision {

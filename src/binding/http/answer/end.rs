@@ -35,8 +35,9 @@ impl Answering {
     }
 
     fn end_clean(&mut self) {
-        if let (Reader::Events(events), true) = (&mut self.reader, self.desk.contains) {
+        if let (Reader::Events { events, .. }, true) = (&mut self.reader, self.desk.contains) {
             events.finish(&mut self.desk, &mut self.out);
+            self.is_ours |= events.has_replaced();
         }
         let is_owed = self.desk.owes();
         match &mut self.reader {
@@ -52,9 +53,11 @@ impl Answering {
                     json.release(&mut self.out);
                 }
             }
-            Reader::Events(events) => {
+            Reader::Events { events, otherwise } => {
                 if !is_owed {
                     events.close(&[], &self.desk, &mut self.out);
+                } else if let Some(fault) = otherwise.as_deref().cloned() {
+                    self.fail(&fault, None);
                 } else if self.desk.exchange.may_go_on() {
                     events.close(&[], &self.desk, &mut self.out);
                     self.desk.wait();
@@ -81,13 +84,17 @@ impl Answering {
     /// The body ends here, whatever it would have been: what can still be said is said.
     pub(in super::super) fn fail(&mut self, fault: &Fault, error: Option<BoxError>) {
         let is_message_less = self.desk.exchange.messages().is_empty();
+        if self.holds_head() {
+            // Nothing of it has gone out, and whoever failed so may have said anything.
+            self.out.clear();
+        }
         self.is_over = true;
         if !is_message_less && !self.desk.owes() {
             // The answer is out, and what else breaks harms nobody; unless it is for others to say
             // so, or it is the answer that broke, which was told further in.
             let is_for_others = !self.desk.contains || self.trusts == Some(true);
             self.error = error.filter(|_| is_for_others || self.desk.is_settled);
-            if let Reader::Events(events) = &mut self.reader {
+            if let Reader::Events { events, .. } = &mut self.reader {
                 events.close(&[], &self.desk, &mut self.out);
             }
             self.desk.seats.clear();
@@ -100,12 +107,13 @@ impl Answering {
                 self.trailers = None;
                 self.replacement = Some(self.desk.fail(fault));
             }
-            Reader::Events(events) if self.desk.contains && !is_message_less => {
+            Reader::Events { events, .. } if self.desk.contains && !is_message_less => {
                 let answers = self.desk.fail(fault);
+                self.is_ours = true;
                 self.trailers = None;
                 events.close(&answers, &self.desk, &mut self.out);
             }
-            Reader::Events(events) => {
+            Reader::Events { events, .. } => {
                 events.close(&[], &self.desk, &mut self.out);
                 self.desk.fail(fault);
                 self.error = Some(broken());
@@ -136,7 +144,10 @@ impl Answering {
         let fault = Fault::nonsense(reason.0);
         match &mut self.reader {
             // A stream can still say so, and so can a head that has not gone out.
-            Reader::Events(_) => self.fail(&fault, None),
+            Reader::Events { otherwise, .. } => {
+                let fault = otherwise.as_deref().cloned().unwrap_or(fault);
+                self.fail(&fault, None);
+            }
             Reader::Json { json, otherwise } if !json.has_begun() => {
                 let fault = otherwise.take().map_or(fault, |fault| *fault);
                 self.fail(&fault, None);

@@ -1,11 +1,10 @@
 //! An answer in a stream of events.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
 
 use super::{
     desk::{Decision, Desk},
+    event::{data_of, elements_of, with_data},
     held::{Cut, Held, Mode, piece},
     task,
 };
@@ -34,6 +33,8 @@ pub(super) struct EventsAnswer {
     is_crowded: bool,
     /// Whether a part of an event has gone out that has not ended.
     is_inside: bool,
+    /// Whether another event has taken the place of one.
+    has_replaced: bool,
 }
 
 impl EventsAnswer {
@@ -46,7 +47,12 @@ impl EventsAnswer {
             messages: Vec::new(),
             is_crowded: false,
             is_inside: false,
+            has_replaced: false,
         }
+    }
+
+    pub(super) fn has_replaced(&self) -> bool {
+        self.has_replaced
     }
 
     /// Reads a frame, all of which goes on. Tells of each message, and whether it stands in an
@@ -112,6 +118,7 @@ impl EventsAnswer {
                             // Ends the lines of it that have gone out, which then are no event.
                             out.push_back(Bytes::from_static(b"\n"));
                         }
+                        self.has_replaced |= replacement.is_some();
                         out.extend(replacement);
                         start = at;
                     } else {
@@ -268,6 +275,7 @@ impl EventsAnswer {
         match desk.fail_one(self.scanner.facts(), &fault) {
             Some(answer) => {
                 out.push_back(with_data(&raw, &answer));
+                self.has_replaced = true;
                 self.is_inside = false;
                 Ok(())
             }
@@ -293,6 +301,7 @@ impl EventsAnswer {
         match self.judge(&[], desk) {
             Some(event) => {
                 self.held.discard();
+                self.has_replaced = true;
                 out.push_back(event);
             }
             None => {
@@ -346,53 +355,4 @@ fn judge_batch(messages: &[Facts], data: Option<&[u8]>, desk: &mut Desk) -> Opti
     // Those that nobody holds any more.
     messages.for_each(|facts| drop(desk.decide(facts, None)));
     is_replaced.then(|| write::batch(&texts))
-}
-
-/// The data of an event, its lines joined; without a copy where it is one.
-fn data_of(event: &[u8]) -> Cow<'_, [u8]> {
-    let mut lines = lines_of(event).filter_map(data_line);
-    let first = lines.next().unwrap_or_default();
-    let mut data = Cow::Borrowed(first);
-    for line in lines {
-        let data = data.to_mut();
-        data.push(b'\n');
-        data.extend_from_slice(line);
-    }
-    data
-}
-
-/// The same event, its id and name included, with other data.
-fn with_data(event: &[u8], data: &str) -> Bytes {
-    let mut text = Vec::with_capacity(data.len() + 64);
-    for line in lines_of(event) {
-        if !line.is_empty() && data_line(line).is_none() {
-            text.extend_from_slice(line);
-            text.push(b'\n');
-        }
-    }
-    text.extend_from_slice(b"data: ");
-    // Line breaks in JSON are white space.
-    text.extend(data.bytes().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte }));
-    text.extend_from_slice(b"\n\n");
-    text.into()
-}
-
-fn lines_of(event: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let event = event.strip_prefix("\u{feff}".as_bytes()).unwrap_or(event);
-    // The empty line between the two bytes of a CRLF is none that matters.
-    event.split(|byte| matches!(byte, b'\n' | b'\r'))
-}
-
-fn data_line(line: &[u8]) -> Option<&[u8]> {
-    let value = line.strip_prefix(b"data")?;
-    match value {
-        [] => Some(value),
-        [b':', b' ', value @ ..] | [b':', value @ ..] => Some(value),
-        _ => None,
-    }
-}
-
-/// The messages of an array.
-fn elements_of(data: &[u8]) -> Vec<&serde_json::value::RawValue> {
-    serde_json::from_slice(data).unwrap_or_default()
 }

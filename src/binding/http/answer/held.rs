@@ -27,13 +27,15 @@ impl Cut {
     pub(super) const TWO_KINDS: Self = Self("a message that is a result and an error");
     /// It is in the middle of others, or answers nothing that is known.
     pub(super) const OVERSIZE: Self = Self("an error of more than 64 KiB");
+    /// The status speaks against one, and what has come so far is none.
+    pub(super) const NO_ANSWER: Self = Self("more than 64 KiB without an answer");
     pub(super) const NO_JSON: Self = Self("the body is no JSON");
     /// Most clients take neither.
     pub(super) const TWO_TEXTS: Self = Self("more than one JSON text");
 }
 
 /// Bytes of a message that may be kept back.
-const MAX_HELD: usize = 64 * 1024;
+pub(super) const MAX_HELD: usize = 64 * 1024;
 /// Frames of them: each takes room of its own, however short it is.
 const MAX_FRAMES: usize = 1024;
 

@@ -4,6 +4,7 @@
 
 mod desk;
 mod end;
+mod event;
 mod events;
 mod faults;
 mod held;
@@ -24,6 +25,7 @@ use tower::BoxError;
 pub(super) use self::{desk::Desk, end::End, plan::Plan, unanswered::Unwinding};
 use self::{
     events::EventsAnswer,
+    held::{Cut, MAX_HELD},
     json::{JsonAnswer, Step},
 };
 use crate::{binding::http::frames::Frames, contain::Fault, text};
@@ -47,6 +49,8 @@ pub(super) struct Answering {
     expected: Option<u64>,
     /// What is answered in the place of the whole body; its head has not gone out.
     replacement: Option<Vec<String>>,
+    /// Something of ours goes out in the body, and so with a head that says that it worked.
+    is_ours: bool,
 }
 
 /// How a body is read.
@@ -56,12 +60,13 @@ enum Reader {
         /// What it means if it is no answer.
         otherwise: Option<Box<Fault>>,
     },
-    Events(Box<EventsAnswer>),
-    /// A status that is the answer, unless there is a JSON-RPC error that says more.
-    Refusal {
-        status: StatusCode,
-        says: Says,
+    Events {
+        events: Box<EventsAnswer>,
+        /// What it means if there is no answer in it, of a stream whose status speaks against one.
+        otherwise: Option<Box<Fault>>,
     },
+    /// A status that is the answer, unless there is a JSON-RPC error that says more.
+    Refusal { status: StatusCode, says: Says },
     /// It cannot be read.
     Unread,
     /// Nobody has to.
@@ -122,6 +127,7 @@ impl Answering {
             is_over: false,
             expected: None,
             replacement: None,
+            is_ours: false,
         }
     }
 
@@ -150,6 +156,9 @@ impl Answering {
             Reader::Json { json, .. } => {
                 self.desk.contains && !self.is_over && !json.has_begun() && self.out.is_empty()
             }
+            Reader::Events { otherwise: Some(_), .. } => {
+                self.desk.contains && !self.is_over && self.desk.owes()
+            }
             _ => false,
         }
     }
@@ -158,7 +167,7 @@ impl Answering {
     pub(super) fn may_change_length(&self) -> bool {
         self.desk.contains
             && match &self.reader {
-                Reader::Events(_) => true,
+                Reader::Events { .. } => true,
                 Reader::Json { json, .. } => json.is_batch(),
                 Reader::Refusal { .. } | Reader::Unread | Reader::Opaque => false,
             }
@@ -167,6 +176,11 @@ impl Answering {
     /// What is answered in the place of the body, where its head has not gone out.
     pub(super) fn take_replacement(&mut self) -> Option<Vec<String>> {
         self.replacement.take()
+    }
+
+    /// Whether the head has to say that it worked, whatever it said.
+    pub(super) fn is_ours(&self) -> bool {
+        self.is_ours
     }
 
     /// Whether nothing more is wanted of the body.
@@ -219,7 +233,7 @@ impl Answering {
         // one begin.
         let is_trusted = match (self.trusts, &self.reader) {
             (None, _) => is_read,
-            (Some(true), Reader::Events(_)) => is_read || !self.is_between,
+            (Some(true), Reader::Events { .. }) => is_read || !self.is_between,
             (Some(trusts), _) => trusts,
         };
         self.trusts = Some(is_trusted);
@@ -246,27 +260,22 @@ impl Answering {
                     Err(reason) => self.cut(&reason),
                 }
             }
-            Reader::Events(events) if self.desk.contains => {
-                if let Err(reason) = events.edit(&frame, &mut self.desk, &mut self.out) {
+            Reader::Events { events, .. } if self.desk.contains => {
+                let edited = events.edit(&frame, &mut self.desk, &mut self.out);
+                self.is_ours |= events.has_replaced();
+                if let Err(reason) = edited {
                     self.cut(&reason);
+                } else if self.holds_head() && self.out.bytes() > MAX_HELD as u64 {
+                    // Of comments, or of what others are told.
+                    self.cut(&Cut::NO_ANSWER);
                 }
             }
             Reader::Json { json, .. } => {
-                json.watch(&frame, |facts, is_batch| {
-                    match is_batch {
-                        true => self.desk.decide(facts, None),
-                        false => self.desk.decide_alone(facts, None),
-                    };
-                });
+                json.watch(&frame, |facts, is_batch| self.desk.watch(facts, is_batch));
                 self.out.push_back(frame);
             }
-            Reader::Events(events) => {
-                events.watch(&frame, &mut self.desk, |desk, facts, is_batch| {
-                    match is_batch {
-                        true => desk.decide(facts, None),
-                        false => desk.decide_alone(facts, None),
-                    };
-                });
+            Reader::Events { events, .. } => {
+                events.watch(&frame, &mut self.desk, Desk::watch);
                 self.out.push_back(frame);
             }
             Reader::Refusal { status, says } => {

@@ -77,10 +77,15 @@ impl Plan {
         }
         if status.is_server_error() {
             let fault = Box::new(Fault::status(status, headers));
-            if !is_json || is_encoded || headers.get(CONTENT_TYPE).is_none() {
+            let may_answer = is_events || (is_json && headers.get(CONTENT_TYPE).is_some());
+            if !may_answer || is_encoded {
                 return Err(fault);
             }
             desk.is_refusal = true;
+            if is_events {
+                let events = Box::new(EventsAnswer::new(desk.config()));
+                return Ok(Reader::Events { events, otherwise: Some(fault) });
+            }
             let json = Box::new(JsonAnswer::new(desk.config(), true));
             return Ok(Reader::Json { json, otherwise: Some(fault) });
         }
@@ -109,7 +114,8 @@ impl Plan {
             return Ok(Reader::Opaque);
         }
         if is_events {
-            return Ok(Reader::Events(Box::new(EventsAnswer::new(desk.config()))));
+            let events = Box::new(EventsAnswer::new(desk.config()));
+            return Ok(Reader::Events { events, otherwise: None });
         }
         if is_json {
             let json = Box::new(JsonAnswer::new(desk.config(), false));
@@ -127,8 +133,8 @@ impl Plan {
             && status.is_success()
             && headers.get(CONTENT_TYPE).is_some_and(head::is_events);
         if is_stream && !head::is_encoded(headers) {
-            let events = EventsAnswer::new(desk.config());
-            return Self::Follow(Answering::new(desk, Reader::Events(Box::new(events))));
+            let events = Box::new(EventsAnswer::new(desk.config()));
+            return Self::Follow(Answering::new(desk, Reader::Events { events, otherwise: None }));
         }
         if let (Sort::End, true, Some(session)) =
             (desk.exchange.sort, status.is_success(), desk.exchange.session)
